@@ -1,0 +1,86 @@
+"""Facts read from a build, the questions put to them, and the report."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dayzero.core.verdict import Place, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactTable:
+    """A closed table that a build carries: what is not in it, the build does not know.
+
+    Attributes:
+        noun: What the entries are (``architecture``, ``setting``, ``tensor type``).
+        entries: Each entry and where it stands.
+        place: The table as a whole: what to look at when an entry is missing.
+    """
+
+    noun: str
+    entries: tuple[tuple[str, Place], ...]
+    place: Place
+
+    def find(self, name: str) -> Place | None:
+        """Give the place of an entry, or ``None`` when the table lacks it."""
+        return next((place for entry, place in self.entries if entry == name), None)
+
+    def names(self) -> tuple[str, ...]:
+        """List the entries in table order."""
+        return tuple(name for name, _ in self.entries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A table that could not be read from this build, and why."""
+
+    noun: str
+    reason: str
+
+
+Facts: TypeAlias = FactTable | Unread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildFacts:
+    """What one build says about itself.
+
+    Attributes:
+        build: The build (``xllamacpp==2026.8.10229``).
+        architectures: Model architectures that it can compute.
+        settings: Settings that it takes.
+        tensor_types: Storage types that its kernel library can read.
+    """
+
+    build: str
+    architectures: Facts
+    settings: Facts
+    tensor_types: Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One question and its answer."""
+
+    id: str
+    question: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What is known to resolve a refuted check: the advisory, and the first build without the wall."""
+
+    advisory: str
+    first_build: str
+    resolution: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The audit of one recipe against one build."""
+
+    build: str
+    model: str
+    checks: tuple[Check, ...]
+    remedies: tuple[Remedy, ...]
+    verdict: Verdict

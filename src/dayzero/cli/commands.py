@@ -1,0 +1,32 @@
+"""Every command, in the order in which a newcomer meets them: its name, its home and the question it answers."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """A command, loaded only when it is called.
+
+    Attributes:
+        name: What is typed after ``dayzero``.
+        home: ``module:function`` of a command, ``module:APP`` of a group of commands.
+        question: What it answers, for the help.
+    """
+
+    name: str
+    home: str
+    question: str
+
+
+COMMANDS = (
+    CommandEntry("demo", "dayzero.cli.demo:demo", "Show me the whole job on this machine"),
+    CommandEntry("audit", "dayzero.cli.audit:audit", "Can this build serve this model, before it is started?"),
+    CommandEntry("fit", "dayzero.cli.fit:fit", "Does it fit, and with what headroom?"),
+    CommandEntry("weights", "dayzero.cli.weights:weights", "Put a package's pinned weights into a folder, verified"),
+    CommandEntry("serve", "dayzero.cli.serve:serve", "Start it and wait until it is healthy"),
+    CommandEntry("bench", "dayzero.cli.bench:bench", "How fast, measured how?"),
+    CommandEntry("evidence", "dayzero.cli.evidence:APP", "What raw line stands under this number?"),
+    CommandEntry("render", "dayzero.cli.render:render", "Write the deploy files, proven equal to the launch"),
+    CommandEntry("kit", "dayzero.cli.kit:APP", "Can a stranger check it?"),
+    CommandEntry("catalog", "dayzero.cli.catalog:APP", "What is on offer?"),
+)

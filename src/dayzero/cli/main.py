@@ -1,0 +1,89 @@
+"""Entry point: dispatch, errors to ``error:`` and ``hint:``, families of errors to exit codes."""
+
+import sys
+from collections.abc import Sequence
+
+from dayzero import __version__
+from dayzero.cli.commands import COMMANDS
+from dayzero.core.errors import DayzeroError, EvidenceError, InputError, IntegrityError, RemoteError
+
+PROVEN, FINDINGS, USAGE, UNDECIDED, INTEGRITY = 0, 1, 2, 3, 4
+INTERRUPTED = 130
+
+_EXIT_CODES: tuple[tuple[type[DayzeroError], int], ...] = (
+    (InputError, USAGE),
+    (RemoteError, UNDECIDED),
+    (IntegrityError, INTEGRITY),
+    (EvidenceError, FINDINGS),
+)
+
+
+def root_help() -> str:
+    """Write the overview without loading any command, so that it answers at once."""
+    width = max(len(entry.name) for entry in COMMANDS)
+    lines = [
+        "Usage: dayzero COMMAND [OPTIONS]",
+        "",
+        "From public weights to a verified, measured, signed endpoint on your own hardware.",
+        "",
+        "Commands:",
+        *(f"  {entry.name:<{width}}  {entry.question}" for entry in COMMANDS),
+        "",
+        "Options:",
+        f"  {'--help':<{width}}  Show this overview; after a command, show that command",
+        f"  {'--version':<{width}}  Show the version",
+        "",
+        "Exit codes: 0 proven or done, 1 findings, 2 usage or bad input, 3 undecided or remote failure, 4 integrity",
+        "",
+        "Start with: dayzero demo",
+    ]
+    return "\n".join(lines)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command line and give its exit code.
+
+    Args:
+        argv: The words after ``dayzero``.
+    """
+    if not argv or argv[0] in {"-h", "--help", "help"}:
+        print(root_help())
+        return PROVEN if argv else USAGE
+    if argv[0] in {"--version", "-V"}:
+        print(f"dayzero {__version__}")
+        return PROVEN
+    try:
+        return _dispatch(argv)
+    except DayzeroError as error:
+        print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
+        return next((code for family, code in _EXIT_CODES if isinstance(error, family)), FINDINGS)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return UNDECIDED
+
+
+def _dispatch(argv: Sequence[str]) -> int:
+    import cyclopts  # noqa: PLC0415  (the overview above must not wait for it)
+
+    app = cyclopts.App(name="dayzero", help_format="plaintext", version_flags=[])
+    for entry in COMMANDS:
+        app.command(entry.home, name=entry.name)
+    try:
+        code = app(
+            list(argv), exit_on_error=False, print_error=False, result_action="return_value", suppress_keyboard_interrupt=False
+        )
+    except cyclopts.CycloptsError as error:
+        raise InputError(" ".join(str(error).split()), hint=f"Try 'dayzero {_known(argv[0])}--help'.") from error
+    return code if isinstance(code, int) else PROVEN
+
+
+def _known(word: str) -> str:
+    return f"{word} " if any(entry.name == word for entry in COMMANDS) else ""
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,82 @@
+"""The package definition: a recipe and what is promised, measured and withheld about it."""
+
+from dataclasses import dataclass
+
+from dayzero.core.pins import EngineBuild
+from dayzero.core.recipe import Recipe
+from dayzero.core.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wall:
+    """A failure that the recipe resolves: the build that shows it and the advisory that describes it."""
+
+    advisory: str
+    build: EngineBuild
+    resolution: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRef:
+    """A number that the card shows, named by the claim it comes from; the value itself is never typed here.
+
+    Attributes:
+        id: Handle of the claim in the evidence ledger, unique in the package.
+        label: What the number is, in words.
+        headline: True for the one number at the top of the card.
+    """
+
+    id: str
+    label: str
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmeasured:
+    """A topic about which no number exists, and why."""
+
+    topic: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One entry of the package's changelog."""
+
+    version: str
+    date: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """A package definition, parsed.
+
+    Attributes:
+        name: Folder name under ``packages/``.
+        version: Version of the definition.
+        title: One line for the listing.
+        summary: What it is for, in one paragraph.
+        tier: ``open`` (free to take) or ``licensed`` (a signed licence comes first).
+        technique: What was changed in the weights; ``""`` means nothing was, on purpose.
+        recipe: What is served.
+        workload: Under which load it is measured.
+        walls: Which failures it resolves.
+        claims: Which numbers the card shows.
+        unmeasured: Which topics have no number.
+        changes: What changed, newest first.
+    """
+
+    name: str
+    version: str
+    title: str
+    summary: str
+    tier: str
+    technique: str
+    recipe: Recipe
+    workload: Workload
+    walls: tuple[Wall, ...]
+    claims: tuple[ClaimRef, ...]
+    unmeasured: tuple[Unmeasured, ...]
+    changes: tuple[Change, ...]
