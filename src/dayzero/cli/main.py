@@ -1,10 +1,11 @@
 """Entry point: dispatch, errors to ``error:`` and ``hint:``, families of errors to exit codes."""
 
+import difflib
 import sys
 from collections.abc import Sequence
 
 from dayzero import __version__
-from dayzero.cli.commands import COMMANDS
+from dayzero.cli.commands import COMMANDS, CommandEntry
 from dayzero.core.errors import DayzeroError, EvidenceError, InputError, IntegrityError, RemoteError
 
 PROVEN, FINDINGS, USAGE, UNDECIDED, INTEGRITY = 0, 1, 2, 3, 4
@@ -66,22 +67,26 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _dispatch(argv: Sequence[str]) -> int:
-    import cyclopts  # noqa: PLC0415  (the overview above must not wait for it)
+    entry = _find(argv[0])
+    import cyclopts  # noqa: PLC0415  (the overview and an unknown word must not wait for it)
 
-    app = cyclopts.App(name="dayzero", help_format="plaintext", version_flags=[])
-    for entry in COMMANDS:
-        app.command(entry.home, name=entry.name)
+    app = cyclopts.App(name="dayzero", help_format="plaintext", version_flags=[], suppress_keyboard_interrupt=False)
+    app.command(entry.home, name=entry.name)
     try:
-        code = app(
-            list(argv), exit_on_error=False, print_error=False, result_action="return_value", suppress_keyboard_interrupt=False
-        )
+        code = app(list(argv), exit_on_error=False, print_error=False, result_action="return_value")
     except cyclopts.CycloptsError as error:
-        raise InputError(" ".join(str(error).split()), hint=f"Try 'dayzero {_known(argv[0])}--help'.") from error
+        raise InputError(" ".join(str(error).split()), hint=f"Try 'dayzero {entry.name} --help'.") from error
     return code if isinstance(code, int) else PROVEN
 
 
-def _known(word: str) -> str:
-    return f"{word} " if any(entry.name == word for entry in COMMANDS) else ""
+def _find(word: str) -> CommandEntry:
+    for entry in COMMANDS:
+        if entry.name == word:
+            return entry
+    near = difflib.get_close_matches(word, [entry.name for entry in COMMANDS], n=1)
+    raise InputError(
+        f"no command {word!r}", hint=f"Did you mean 'dayzero {near[0]}'?" if near else "See 'dayzero --help' for the commands."
+    )
 
 
 def main() -> None:
