@@ -1,7 +1,9 @@
-"""Requests as they are planned, and rows as they were measured."""
+"""Requests as they are planned, rows as they were measured, and how a run ended."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
+
+Phase: TypeAlias = Literal["warmup", "measured"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +24,49 @@ Prompt: TypeAlias = TokenPrompt | TextPrompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPool:
+    """Token ids that prompts are drawn from.
+
+    Attributes:
+        ids: Distinct ids of ordinary text: none is a control token, none is out of the vocabulary.
+        overhead: Tokens that the server adds to every prompt (0, or 1 where it puts a start token before the ids).
+    """
+
+    ids: tuple[int, ...]
+    overhead: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordPool:
+    """Words that text prompts are drawn from, and what the server was seen to make of them.
+
+    Attributes:
+        words: Distinct plain words.
+        overhead: Tokens that the server adds to every prompt (start token, chat template).
+        tokens_per_word: Tokens of one word on average; lengths are exact only where this is 1.
+    """
+
+    words: tuple[str, ...]
+    overhead: int = 0
+    tokens_per_word: float = 1.0
+
+
+PromptPool: TypeAlias = TokenPool | WordPool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Token counts as the server reports them."""
+    """Token counts as the server reports them.
+
+    Attributes:
+        prompt_tokens: Tokens of the prompt.
+        completion_tokens: Tokens that were generated.
+        cached_tokens: Prompt tokens that came out of a cache; ``None`` where the server does not say.
+    """
 
     prompt_tokens: int
     completion_tokens: int
-    cached_tokens: int
+    cached_tokens: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +83,7 @@ class Request:
     """
 
     cell: str
-    phase: str
+    phase: Phase
     index: int
     prompt: Prompt
     input_tokens: int
@@ -67,7 +106,7 @@ class Row:
     """
 
     cell: str
-    phase: str
+    phase: Phase
     index: int
     input_tokens: int
     output_tokens: int
@@ -83,3 +122,70 @@ class Row:
     def ok(self) -> bool:
         """True when the response came whole and without an error."""
         return not self.error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a cell has come, after each row.
+
+    Attributes:
+        cell: Name of the cell.
+        phase: Phase of the row that just came.
+        done: Rows of the cell so far, both phases.
+        planned: Rows of the cell when it is complete, both phases.
+        failed: How many of them carry an error.
+    """
+
+    cell: str
+    phase: Phase
+    done: int
+    planned: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """Every planned request has its row (a failed request has one too).
+
+    Attributes:
+        rows: All rows in the order in which they came.
+        lag_ms: How late the client's own loop woke up, sampled while it measured; one value a sample.
+    """
+
+    rows: tuple[Row, ...]
+    lag_ms: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aborted:
+    """The run ended early.
+
+    Attributes:
+        reason: Why.
+        rows: The rows that came before that; each is in the sink too.
+        lag_ms: As in :class:`Finished`.
+    """
+
+    reason: str
+    rows: tuple[Row, ...]
+    lag_ms: tuple[float, ...]
+
+
+Outcome: TypeAlias = Finished | Aborted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The machine that the client ran on, as the caller saw it.
+
+    Attributes:
+        client: Program, version and transport that measured (``dayzero 0.1.0, httpx 0.28.1``).
+        cores: Processor cores that the client may use.
+        load_before: One-minute load average just before the first request.
+        load_after: The same just after the last one.
+    """
+
+    client: str
+    cores: int
+    load_before: float
+    load_after: float

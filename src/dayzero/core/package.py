@@ -21,13 +21,21 @@ class ClaimRef:
     """A number that the card shows, named by the claim it comes from; the value itself is never typed here.
 
     Attributes:
-        id: Handle of the claim in the evidence ledger, unique in the package.
+        id: Handle of the claim, unique in the package; its slug in the ledger is ``<package>/<id>``.
         label: What the number is, in words.
+        unit: Its unit, ``""`` for a bare count.
+        source: Which raw file of a run it comes from (``requests.jsonl``, ``start.json``).
+        extractor: Name and version of the extractor (``bench-rows@1``).
+        parameters: What the extractor is asked, as ordered (name, value) pairs.
         headline: True for the one number at the top of the card.
     """
 
     id: str
     label: str
+    unit: str
+    source: str
+    extractor: str
+    parameters: tuple[tuple[str, str], ...]
     headline: bool = False
 
 
@@ -80,3 +88,7 @@ class Package:
     claims: tuple[ClaimRef, ...]
     unmeasured: tuple[Unmeasured, ...]
     changes: tuple[Change, ...]
+
+    def slug(self, claim: ClaimRef) -> str:
+        """Give the claim's handle in the ledger."""
+        return f"{self.name}/{claim.id}"

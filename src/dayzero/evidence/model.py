@@ -1,10 +1,17 @@
 """The records of the ledger. Measured values are strings, so that no serialiser rounds them."""
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
+
+RETRACT, WITHDRAW = "retract", "withdraw"
+
+_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
+_POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +45,23 @@ class LineLocator:
     line: int
     sha256: Sha256
 
+    def __post_init__(self) -> None:
+        if self.line < 1:
+            raise InputError(f"not a line number: {self.line}", hint="Lines are counted from 1.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointerLocator:
     """One value of a JSON file, by its RFC 6901 pointer."""
 
     pointer: str
+
+    def __post_init__(self) -> None:
+        if not _POINTER.fullmatch(self.pointer):
+            raise InputError(
+                f"not a JSON pointer: {self.pointer!r}",
+                hint="Begin with '/', and write '~0' for '~' and '~1' for '/' inside a name (RFC 6901).",
+            )
 
 
 Locator: TypeAlias = WholeFile | LineLocator | PointerLocator
@@ -86,6 +104,20 @@ class Claim:
     extraction: Extraction
     subject: Sha256
 
+    def __post_init__(self) -> None:
+        if not _SLUG.fullmatch(self.slug):
+            raise InputError(
+                f"not a slug: {self.slug!r}", hint="Use letters, digits, '.', '_' and '-', in parts joined by '/'."
+            )
+        for name, text in (("label", self.label), ("value", self.value), ("unit", self.unit)):
+            if text != " ".join(text.split()) or not text.isprintable():
+                raise InputError(
+                    f"the {name} of claim {self.slug} cannot be cited on one line: {text!r}",
+                    hint="Leave out line breaks, control characters and repeated or surrounding spaces.",
+                )
+        if not self.value:
+            raise InputError(f"claim {self.slug} has no value", hint="A claim says something; give what it says.")
+
     @property
     def text(self) -> str:
         """The one way to print it: ``12.3 ms``."""
@@ -123,6 +155,17 @@ class Retraction:
     kind: str
     reason: str
     at: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in {RETRACT, WITHDRAW}:
+            raise InputError(f"not a kind of retraction: {self.kind!r}", hint=f"Use {RETRACT} or {WITHDRAW}.")
+        if not self.reason.strip():
+            raise InputError(f"the retraction of {self.slug} gives no reason", hint="Say why; the reason is what stays.")
+
+    @property
+    def word(self) -> str:
+        """What happened to the claim, as a participle: ``retracted`` or ``withdrawn``."""
+        return "withdrawn" if self.kind == WITHDRAW else "retracted"
 
 
 Record: TypeAlias = RawFile | Claim | NotMeasured | Refused | Retraction

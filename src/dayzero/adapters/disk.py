@@ -1,0 +1,65 @@
+"""Files on this disk: write whole or not at all, and know a file by its digest."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from dayzero.core.errors import RemoteError
+from dayzero.core.pins import Sha256
+
+
+def digest_of(file: Path) -> Sha256:
+    """Hash a file without holding it in memory."""
+    with file.open("rb") as stream:
+        return Sha256(hashlib.file_digest(stream, "sha256").hexdigest())
+
+
+@contextlib.contextmanager
+def disk_errors(target: Path) -> Iterator[None]:
+    """Turn a full or read-only disk into an error that says which path could not be written.
+
+    Raises:
+        RemoteError: The operating system refused to write.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise RemoteError(
+                f"the disk is full: {target} could not be written", hint="Free some space, or choose another folder."
+            ) from error
+        if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+            raise RemoteError(
+                f"{target} cannot be written: {error.strerror}", hint="Choose a folder that you may write to."
+            ) from error
+        raise
+
+
+@contextlib.contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """Give a temporary path beside ``target``; on success it becomes ``target``, on any failure nothing is left."""
+    with disk_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(0o644)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def write_whole(target: Path, content: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        RemoteError: The disk is full or the path cannot be written.
+    """
+    with whole_file(target) as temporary:
+        temporary.write_bytes(content)

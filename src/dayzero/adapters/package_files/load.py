@@ -1,0 +1,284 @@
+"""Parse a definition; every error names the file, the line and the key."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Any
+
+import msgspec
+
+from dayzero.adapters.package_files.positions import Path, line_of
+from dayzero.adapters.package_files.schema import EngineTable, ModelTable, PackageTable
+from dayzero.core.errors import InputError
+from dayzero.core.hardware import System
+from dayzero.core.package import Change, ClaimRef, Package, Unmeasured, Wall
+from dayzero.core.parallelism import Parallelism
+from dayzero.core.pins import (
+    Commit,
+    EngineBuild,
+    FilePin,
+    FromSeed,
+    HubRevision,
+    InDistribution,
+    KernelPin,
+    ModelOrigin,
+    ModelPin,
+    Sha256,
+    SourceBuild,
+    WheelPin,
+)
+from dayzero.core.quantities import Bytes
+from dayzero.core.recipe import Recipe
+from dayzero.core.workload import Cell, Workload
+
+_ERROR_PATH = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[]+)|\[\.\.\.\]|\[(\d+)\]")
+
+
+def load_package(file: FilePath) -> Package:
+    """Read one definition from disk.
+
+    Raises:
+        InputError: There is no such file, or it is not a valid definition.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError(f"no package definition at {file}", hint="Give a package's name or the path of its folder.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: {error}", hint="Give a readable UTF-8 file.") from error
+    package = parse_package(text, str(file))
+    if file.parent.name and package.name != file.parent.name:
+        raise InputError(
+            f"{file}:{line_of(text, ('name',))}: name: {package.name!r} is not the folder's name {file.parent.name!r}",
+            hint="Give the package and its folder one name.",
+        )
+    return package
+
+
+def parse_package(text: str, source: str) -> Package:
+    """Parse the text of one definition.
+
+    Args:
+        text: Content of ``package.toml``.
+        source: What to call it in errors.
+
+    Raises:
+        InputError: It is not a valid definition; the message starts with ``source:line: key:``.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise InputError(f"{source}:{line[1] if line else 1}: {error}", hint="Mend the TOML syntax on that line.") from error
+    try:
+        table = msgspec.convert(document, PackageTable)
+    except msgspec.ValidationError as error:
+        what, path = _locate(document, str(error))
+        raise InputError(_at(source, text, path, what), hint="See docs/reference/package-definition.md for every key.") from error
+    return _Reading(text, source).package(table)
+
+
+def _at(source: str, text: str, path: Path, what: str) -> str:
+    key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+    return f"{source}:{line_of(text, path)}: {key or 'document'}: {what}"
+
+
+def _locate(document: Mapping[str, Any], message: str) -> tuple[str, Path]:
+    """Turn a schema error into its text and the exact path; the validator itself leaves array indices out."""
+    match = _ERROR_PATH.match(message)
+    what, raw = (match["what"], match["path"] or "") if match else (message, "")
+    path: Path = ()
+    for step in _STEP.finditer(raw):
+        if step[1]:
+            path = (*path, step[1])
+        elif step[2]:
+            path = (*path, int(step[2]))
+        else:
+            path = (*path, _failing_index(document, path, message))
+    field = re.search(r"unknown field `([^`]+)`|missing required field `([^`]+)`", what)
+    if field and field[1]:
+        path = (*path, field[1])
+    return what.strip(), path
+
+
+def _failing_index(document: Mapping[str, Any], array: Path, message: str) -> int:
+    """Find the array element that the error is about, by offering the validator one element at a time."""
+    elements = _value(document, array)
+    for index, element in enumerate(elements):
+        try:
+            msgspec.convert(_replaced(document, array, [element]), PackageTable)
+        except msgspec.ValidationError as error:
+            if str(error) == message:
+                return index
+    return 0
+
+
+def _value(document: Any, path: Path) -> Any:  # noqa: ANN401  (a TOML value)
+    for step in path:
+        document = document[step]
+    return document
+
+
+def _replaced(document: Any, path: Path, value: object) -> Any:  # noqa: ANN401  (a TOML value)
+    if not path:
+        return value
+    changed = list(document) if isinstance(document, list) else dict(document)
+    changed[path[0]] = _replaced(document[path[0]], path[1:], value)
+    return changed
+
+
+class _Reading:
+    """Turns tables into the project's nouns; rules that a schema cannot state are checked here."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self._text = text
+        self._source = source
+
+    def _refuse(self, path: Path, what: str, hint: str) -> InputError:
+        return InputError(_at(self._source, self._text, path, what), hint=hint)
+
+    def package(self, table: PackageTable) -> Package:
+        self._check_claims(table)
+        for index, wall in enumerate(table.walls):
+            if wall.build.distribution == table.engine.distribution and wall.build.version == table.engine.version:
+                raise self._refuse(
+                    ("walls", index, "build", "version"), "is the build that the recipe pins", "Name the build that fails."
+                )
+        return Package(
+            name=table.name,
+            version=table.version,
+            title=table.title,
+            summary=" ".join(table.summary.split()),
+            tier=table.tier,
+            technique=table.technique,
+            recipe=self._recipe(table),
+            workload=_workload(table),
+            walls=tuple(
+                Wall(advisory=wall.advisory, resolution=wall.resolution, build=_engine(wall.build)) for wall in table.walls
+            ),
+            claims=tuple(
+                ClaimRef(
+                    id=claim.id,
+                    label=claim.label,
+                    unit=claim.unit,
+                    source=claim.source,
+                    extractor=claim.extractor,
+                    parameters=tuple(claim.parameters.items()),
+                    headline=claim.headline,
+                )
+                for claim in table.claims
+            ),
+            unmeasured=tuple(Unmeasured(topic=entry.topic, why=entry.why) for entry in table.not_measured),
+            changes=tuple(
+                Change(version=entry.version, date=entry.date, kind=entry.kind, text=entry.text) for entry in table.changes
+            ),
+        )
+
+    def _check_claims(self, table: PackageTable) -> None:
+        seen: set[str] = set()
+        for index, claim in enumerate(table.claims):
+            if claim.id in seen:
+                raise self._refuse(("claims", index, "id"), f"{claim.id!r} is taken", "Give each claim its own id.")
+            seen.add(claim.id)
+            cell = claim.parameters.get("cell")
+            if cell is not None and cell not in {entry.name for entry in table.workload.cells}:
+                raise self._refuse(
+                    ("claims", index, "parameters"), f"no cell {cell!r} in the workload", "Name a cell of [[workload.cells]]."
+                )
+        if sum(claim.headline for claim in table.claims) > 1:
+            raise self._refuse(("claims",), "more than one headline", "Mark one claim with headline = true.")
+
+    def _recipe(self, table: PackageTable) -> Recipe:
+        return Recipe(
+            name=table.serving.name,
+            model=self._model(table.model),
+            engine=_engine(table.engine),
+            kernels=tuple(
+                KernelPin(library=kernel.library, distribution=kernel.distribution, version=kernel.version)
+                for kernel in table.kernels
+            ),
+            system=System(
+                name=table.system.name,
+                accelerator=table.system.accelerator,
+                accelerators=table.system.accelerators,
+                memory=Bytes(table.system.memory_bytes),
+            ),
+            parallelism=Parallelism(
+                tp=table.parallelism.tp, pp=table.parallelism.pp, dp=table.parallelism.dp, ep=table.parallelism.ep
+            ),
+            flags=table.serving.flags,
+            env=tuple(table.serving.env.items()),
+            port=table.serving.port,
+            start_budget_s=table.serving.start_budget_s,
+            stop_budget_s=table.serving.stop_budget_s,
+        )
+
+    def _model(self, table: ModelTable) -> ModelPin:
+        files = []
+        for index, file in enumerate(table.files):
+            try:
+                files.append(FilePin(path=file.path, sha256=Sha256(file.sha256), size=Bytes(file.size_bytes)))
+            except InputError as error:
+                raise self._refuse(("model", "files", index, "path"), error.message, error.hint) from error
+        return ModelPin(
+            name=table.name,
+            architecture=table.architecture,
+            tensor_types=table.tensor_types,
+            weights_format=table.weights_format,
+            parameters=table.parameters,
+            licence=table.licence,
+            origin=self._origin(table),
+            files=tuple(files),
+        )
+
+    def _origin(self, table: ModelTable) -> ModelOrigin:
+        origins: list[ModelOrigin] = []
+        if table.hub:
+            origins.append(HubRevision(repository=table.hub.repository, revision=Commit(table.hub.revision)))
+        if table.in_distribution:
+            wheel = table.in_distribution
+            origins.append(
+                InDistribution(
+                    distribution=wheel.distribution,
+                    version=wheel.version,
+                    wheel_sha256=Sha256(wheel.wheel_sha256),
+                    folder=wheel.folder,
+                )
+            )
+        if table.from_seed:
+            origins.append(FromSeed(generator=table.from_seed.generator, seed=table.from_seed.seed))
+        if len(origins) != 1:
+            raise self._refuse(
+                ("model",), f"{len(origins)} origins given", "Give exactly one of hub, in_distribution and from_seed."
+            )
+        return origins[0]
+
+
+def _engine(table: EngineTable) -> EngineBuild:
+    return EngineBuild(
+        engine=table.engine,
+        distribution=table.distribution,
+        version=table.version,
+        wheels=tuple(WheelPin(filename=wheel.filename, sha256=Sha256(wheel.sha256)) for wheel in table.wheels),
+        image=table.image,
+        source=SourceBuild(repository=table.source.repository, commit=Commit(table.source.commit)) if table.source else None,
+    )
+
+
+def _workload(table: PackageTable) -> Workload:
+    return Workload(
+        seed=table.workload.seed,
+        cells=tuple(
+            Cell(
+                name=cell.name,
+                concurrency=cell.concurrency,
+                requests=cell.requests,
+                warmup_requests=cell.warmup_requests,
+                input_tokens=cell.input_tokens,
+                output_tokens=cell.output_tokens,
+            )
+            for cell in table.workload.cells
+        ),
+    )

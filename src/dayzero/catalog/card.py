@@ -1,0 +1,99 @@
+"""Build one card from a package definition and the ledger. No number is typed, computed or remembered here."""
+
+from dayzero.catalog.model import (
+    STEPS,
+    Absent,
+    Card,
+    Figure,
+    Fit,
+    Gone,
+    KitFacts,
+    Measurement,
+    NotYet,
+    Shown,
+    StatusStep,
+)
+from dayzero.catalog.words import floor_words, load_words, statistic_words
+from dayzero.core.errors import InputError
+from dayzero.core.package import ClaimRef, Package
+from dayzero.evidence.ledger import Ledger, Missing, Standing, Withdrawn
+from dayzero.evidence.model import Claim
+
+
+def build_card(
+    package: Package, ledger: Ledger, *, kit: KitFacts | None, statuses: tuple[StatusStep, ...], fit: Fit
+) -> Card:
+    """Read what the card shows.
+
+    Args:
+        package: The definition: it says which numbers are asked for.
+        ledger: The only place that a number may come from.
+        kit: The kit, ``None`` where none was packed.
+        statuses: What is known of the status ladder, in any order; a step left out is shown as not yet reached.
+        fit: What is known of the hardware floor.
+
+    Raises:
+        InputError: A status names a step that the ladder does not have, or one step twice; or two numbers are headlines.
+    """
+    headlines = [ref.id for ref in package.claims if ref.headline]
+    if len(headlines) > 1:
+        raise InputError(
+            f"{package.name} claims more than one headline number: {', '.join(headlines)}",
+            hint="Leave headline = true on one of them.",
+        )
+    return Card(
+        package=package,
+        floor=floor_words(package.recipe.system),
+        fit=fit,
+        ladder=_ladder(statuses),
+        measurements=tuple(_measurement(package, ref, ledger) for ref in package.claims),
+        kit=kit,
+    )
+
+
+def _measurement(package: Package, ref: ClaimRef, ledger: Ledger) -> Measurement:
+    slug = f"{package.name}/{ref.id}"
+    return Measurement(
+        slug=slug,
+        ref=ref,
+        statistic=statistic_words(ref.parameters),
+        load=load_words(ref.parameters, package.workload),
+        figure=_figure(slug, ref, ledger),
+    )
+
+
+def _figure(slug: str, ref: ClaimRef, ledger: Ledger) -> Figure:
+    match ledger.standing(slug):
+        case Standing(claim=claim):
+            other = _difference(ref, claim)
+            return Absent(f"The ledger's claim {slug} is another number: {other}.") if other else Shown(claim, ledger.raw(claim.raw))
+        case Withdrawn(retraction=retraction):
+            return Gone(kind=retraction.kind, reason=retraction.reason, at=retraction.at)
+        case Missing():
+            return Absent(f"The evidence ledger holds no claim {slug}.")
+
+
+def _difference(ref: ClaimRef, claim: Claim) -> str:
+    """Say how the claim differs from what the definition asks for, ``""`` where it does not.
+
+    A label in the definition must not stand beside a number that was taken in another way.
+    """
+    if claim.unit != ref.unit:
+        return f"its unit is {claim.unit or 'none'}, the definition says {ref.unit or 'none'}"
+    if claim.extraction.extractor != ref.extractor:
+        return f"it was extracted by {claim.extraction.extractor}, the definition says {ref.extractor}"
+    taken = dict(claim.extraction.parameters)
+    for name, asked in ref.parameters:
+        if taken.get(name) != asked:
+            return f"its {name} is {taken.get(name, 'not given')}, the definition says {asked}"
+    return ""
+
+
+def _ladder(statuses: tuple[StatusStep, ...]) -> tuple[StatusStep, ...]:
+    known: dict[str, StatusStep] = {}
+    for status in statuses:
+        if status.step not in STEPS or status.step in known:
+            trouble = "given twice" if status.step in known else "not on the ladder"
+            raise InputError(f"status {status.step!r} is {trouble}", hint=f"Give each of {', '.join(STEPS)} at most once.")
+        known[status.step] = status
+    return tuple(known.get(step, NotYet(step=step, why="Nothing on record shows it.")) for step in STEPS)

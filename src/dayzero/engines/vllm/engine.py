@@ -1,0 +1,52 @@
+"""The plug-in: one object behind the entry point, each answer given by the module that knows it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dayzero.audit.model import Facts
+from dayzero.audit.ports import BuildFiles
+from dayzero.core.launch import LaunchSpec
+from dayzero.core.recipe import Recipe
+from dayzero.engines.vllm.architectures import read_architectures
+from dayzero.engines.vllm.cause import looks_like_cause
+from dayzero.engines.vllm.dialect import VllmDialect
+from dayzero.engines.vllm.launch import launch
+from dayzero.engines.vllm.memory import memory_terms
+from dayzero.engines.vllm.settings import read_settings, settings_in
+from dayzero.fit.model import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Vllm:
+    """vLLM as an engine plug-in."""
+
+    name: str = "vllm"
+    dialect: VllmDialect = VllmDialect()
+
+    def read_architectures(self, files: BuildFiles) -> Facts:
+        """Read the model registry."""
+        return read_architectures(files)
+
+    def read_settings(self, files: BuildFiles) -> Facts:
+        """Read the flags of ``vllm serve``."""
+        return read_settings(files)
+
+    def settings_in(self, flags: tuple[str, ...]) -> tuple[str, ...]:
+        """Name the flags that a command line passes."""
+        return settings_in(flags)
+
+    def launch(self, recipe: Recipe, *, memory_bytes: int) -> LaunchSpec:
+        """Write the ``vllm serve`` command of a recipe."""
+        return launch(recipe, memory_bytes=memory_bytes)
+
+    def launch_files(self) -> tuple[tuple[str, bytes], ...]:
+        """Give nothing: the build carries its own launcher."""
+        return ()
+
+    def looks_like_cause(self, line: str) -> bool:
+        """Say whether a log line names a cause."""
+        return looks_like_cause(line)
+
+    def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
+        """Size what the CPU build allocates."""
+        return memory_terms(recipe, weights)

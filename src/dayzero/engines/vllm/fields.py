@@ -1,0 +1,84 @@
+"""Fields of vLLM's config classes, and which of them become a boolean flag."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from dayzero.audit.ports import BuildFiles
+from dayzero.engines.vllm.source import Source, UnreadableError, parse, simple_name
+
+CONFIG = "vllm/config/"
+_WRAPPERS = {"Annotated", "SkipValidation"}
+_UNIONS = {"Union", "Optional"}
+
+
+class ConfigFields:
+    """The config classes of one build, parsed as they are asked for."""
+
+    def __init__(self, files: BuildFiles) -> None:
+        self._files = files
+        self._paths = tuple(name for name in files.names() if name.startswith(CONFIG) and name.endswith(".py"))
+        self._found: dict[str, tuple[Source, ast.ClassDef]] = {}
+
+    @staticmethod
+    def own(owner: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+        """Give the fields that a class itself declares, each with its annotation."""
+        for node in owner.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                yield node.target.id, node.annotation
+
+    @staticmethod
+    def boolean(annotation: ast.expr) -> bool:
+        """Say whether vLLM's parser makes ``--name`` and ``--no-name`` of a field of this type.
+
+        It does for a type with ``bool`` in it, except ``bool | str | None``, which takes an optional value instead
+        (vllm 0.32.0, engine/arg_utils.py, _compute_kwargs).
+        """
+        parts = set(_parts(annotation))
+        return "bool" in parts and parts != {"bool", "str", "None"}
+
+    def is_boolean(self, config: str, name: str) -> bool:
+        """Say whether a field of a config class is a boolean flag.
+
+        Raises:
+            UnreadableError: The build has no such class or field.
+        """
+        source, owner = self._class(config)
+        for field_name, annotation in self.own(owner):
+            if field_name == name:
+                return self.boolean(annotation)
+        for base in owner.bases:
+            if simple_name(base):
+                return self.is_boolean(simple_name(base), name)
+        raise UnreadableError(f"{source.path}:{owner.lineno}: {config} has no field {name}")
+
+    def _class(self, name: str) -> tuple[Source, ast.ClassDef]:
+        if name not in self._found:
+            defines = re.compile(rf"^class {re.escape(name)}\b".encode(), re.MULTILINE)
+            paths = tuple(path for path in self._paths if defines.search(self._files.read(path)))
+            if len(paths) != 1:
+                raise UnreadableError(f"{len(paths)} files under {CONFIG} define {name}")
+            source = parse(self._files, paths[0])
+            self._found[name] = (source, source.top_class(name))
+        return self._found[name]
+
+
+def _parts(annotation: ast.expr) -> Iterator[str]:
+    """Take a type apart at its unions; ``Annotated`` stands for what it annotates."""
+    match annotation:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _parts(left)
+            yield from _parts(right)
+        case ast.Subscript(value=outer, slice=ast.Tuple(elts=[first, *_])) if simple_name(outer) in _WRAPPERS:
+            yield from _parts(first)
+        case ast.Subscript(value=outer, slice=inner) if simple_name(outer) in _WRAPPERS:
+            yield from _parts(inner)
+        case ast.Subscript(value=outer, slice=inner) if simple_name(outer) in _UNIONS:
+            for part in inner.elts if isinstance(inner, ast.Tuple) else (inner, ast.Constant(value=None)):
+                yield from _parts(part)
+        case ast.Constant(value=str(quoted)):
+            yield from _parts(ast.parse(quoted, mode="eval").body)
+        case ast.Constant(value=None):
+            yield "None"
+        case _:
+            yield simple_name(annotation)

@@ -1,0 +1,216 @@
+"""Which flags ``vllm serve`` takes: its argument parser, read from the functions that build it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from dayzero.audit.model import Facts, FactTable, Unread
+from dayzero.audit.ports import BuildFiles
+from dayzero.core.verdict import Place
+from dayzero.engines.vllm.fields import ConfigFields
+from dayzero.engines.vllm.source import Source, UnreadableError, method, parse, simple_name, text_of
+
+ENGINE_ARGS = "vllm/engine/arg_utils.py"
+ENTRY_POINTS = "vllm/entrypoints/"
+BUILDER = "make_arg_parser"
+NOUN = "setting"
+
+
+def settings_in(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the flags of a command line as vLLM's parser spells them.
+
+    ``--a_b=1`` is ``--a-b``, ``--conf.key 1`` is ``--conf`` and ``-O3`` is ``--optimization-level``. Abbreviations, which the
+    parser takes as long as they are unique in its version, are named as they stand, so that no table has them.
+    """
+    named: dict[str, None] = {}
+    for word in flags:
+        if word.startswith("--") and word != "--":
+            named["--" + re.split(r"[=.]", word[2:], maxsplit=1)[0].replace("_", "-")] = None
+        elif word.startswith("-O"):
+            named["--optimization-level"] = None
+        elif re.match(r"-[A-Za-z]", word):
+            named[word.split("=", 1)[0]] = None
+    return tuple(named)
+
+
+def read_settings(files: BuildFiles) -> Facts:
+    """Read every flag of the parser with its aliases and the ``--no-`` forms, or none of them.
+
+    Flags come from literal ``add_argument`` calls and from the fields of the frontend classes; whether a flag has a ``--no-``
+    form follows from the type of the config field behind it. One call that cannot be read for certain leaves the table unread:
+    a partial table would refute flags that the engine takes.
+    """
+    try:
+        parser = _Parser(files)
+        return FactTable(noun=NOUN, entries=tuple(parser.flags().items()), place=parser.place)
+    except UnreadableError as error:
+        return Unread(noun=NOUN, reason=str(error))
+
+
+class _Parser:
+    """The argument parser of one build."""
+
+    def __init__(self, files: BuildFiles) -> None:
+        self._engine = parse(files, ENGINE_ARGS)
+        self._frontend = self._find_frontend(files)
+        self._builder = next(
+            node
+            for node in self._frontend.tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == BUILDER
+        )
+        self._fields = ConfigFields(files)
+        self.place: Place = self._frontend.place(self._builder.lineno)
+
+    @staticmethod
+    def _find_frontend(files: BuildFiles) -> Source:
+        """Find the module that builds the parser: it has moved between folders from version to version."""
+        needle = f"def {BUILDER}(".encode()
+        found = tuple(
+            name
+            for name in files.names()
+            if name.startswith(ENTRY_POINTS) and name.endswith("/cli_args.py") and needle in files.read(name)
+        )
+        if len(found) != 1:
+            raise UnreadableError(f"{len(found)} files under {ENTRY_POINTS} define {BUILDER}: {', '.join(found) or 'none'}")
+        return parse(files, found[0])
+
+    def flags(self) -> dict[str, Place]:
+        """Collect all flags in the order in which they are added."""
+        return dict(self._added_by(self._frontend, self._builder, owner=""))
+
+    def _added_by(self, source: Source, function: ast.FunctionDef, *, owner: str) -> Iterator[tuple[str, Place]]:
+        bindings = _Bindings(function)
+        for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
+            match call.func:
+                case ast.Attribute(attr="add_argument"):
+                    yield from self._argument(source, call, bindings, owner=owner)
+                case ast.Attribute(value=ast.Name(id=name), attr="add_cli_args"):
+                    yield from self._added_by_class(name)
+
+    def _added_by_class(self, name: str) -> Iterator[tuple[str, Place]]:
+        source = next(
+            (s for s in (self._frontend, self._engine) if any(simple_name_of(n) == name for n in s.tree.body)), None
+        )
+        if source is None:
+            raise UnreadableError(f"no class {name} in {self._frontend.path} or {ENGINE_ARGS}")
+        for ancestor in _ancestry(source, name):
+            function = method(ancestor, "add_cli_args")
+            if function is not None:
+                yield from self._added_by(source, function, owner=name)
+                return
+        raise UnreadableError(f"{source.path}: {name} has no add_cli_args")
+
+    def _argument(
+        self, source: Source, call: ast.Call, bindings: "_Bindings", *, owner: str
+    ) -> Iterator[tuple[str, Place]]:
+        """Read one ``add_argument`` call: literal names, or one flag for each field of the class."""
+        names = [text_of(arg) for arg in call.args]
+        if not all(names):
+            yield from self._field_loop(source, call, bindings, owner=owner)
+            return
+        flags = [name for name in names if name is not None and name.startswith("-")]
+        negatable = self._negatable(source, call, bindings)
+        for flag in flags:
+            yield flag, source.place(call.lineno)
+            if negatable and flag.startswith("--"):
+                yield f"--no-{flag[2:]}", source.place(call.lineno)
+
+    def _negatable(self, source: Source, call: ast.Call, bindings: "_Bindings") -> bool:
+        """Say whether the argument is a boolean with a ``--no-`` form."""
+        by_keyword = {keyword.arg: keyword.value for keyword in call.keywords}
+        if "action" in by_keyword:
+            return simple_name(by_keyword["action"]) == "BooleanOptionalAction"
+        if None not in by_keyword:
+            return False
+        config_field = bindings.field_behind(by_keyword[None])
+        if config_field is None:
+            raise UnreadableError(f"{source.path}:{call.lineno}: it is not certain which field this argument comes from")
+        return self._fields.is_boolean(*config_field)
+
+    def _field_loop(
+        self, source: Source, call: ast.Call, bindings: "_Bindings", *, owner: str
+    ) -> Iterator[tuple[str, Place]]:
+        """Read ``add_argument(*extra, f"--{key.replace('_', '-')}", **value)`` over the fields of the class."""
+        if not (owner and bindings.reads_fields_of_its_class and _is_dashed_name(call.args[-1])):
+            raise UnreadableError(f"{source.path}:{call.lineno}: the name of this argument is not a literal")
+        for ancestor in reversed(_ancestry(source, owner)):
+            for extra in ast.walk(ancestor):
+                if isinstance(extra, ast.Assign) and '["flags"]' in ast.unparse(extra.targets[0]).replace("'", '"'):
+                    raise UnreadableError(f"{source.path}:{extra.lineno}: further names are added to a field here")
+            for name, annotation in ConfigFields.own(ancestor):
+                flag = name.replace("_", "-")
+                yield f"--{flag}", source.place(annotation.lineno)
+                if ConfigFields.boolean(annotation):
+                    yield f"--no-{flag}", source.place(annotation.lineno)
+
+
+def simple_name_of(node: ast.stmt) -> str:
+    """Give the name of a class statement, ``""`` for any other."""
+    return node.name if isinstance(node, ast.ClassDef) else ""
+
+
+def _ancestry(source: Source, name: str) -> tuple[ast.ClassDef, ...]:
+    """List a class and its ancestors in the same file, nearest first."""
+    owner = source.top_class(name)
+    above = tuple(base for node in owner.bases for base in _ancestry(source, simple_name(node)))
+    return (owner, *above)
+
+
+def _is_dashed_name(node: ast.expr) -> bool:
+    """Recognise the f-string that turns a field's name into its flag."""
+    return ast.unparse(node).replace('"', "'") == ast.unparse(
+        ast.parse("""f"--{key.replace('_', '-')}\"""", mode="eval").body
+    ).replace('"', "'")
+
+
+def _literal(key: ast.expr | None) -> str:
+    """Give a literal key; any other counts as ``action``, which is the one that matters."""
+    return (text_of(key) if key is not None else None) or "action"
+
+
+@dataclass(slots=True)
+class _Bindings:
+    """What the local names of a parser function stand for: the options of a config class, or of one field of it."""
+
+    function: ast.FunctionDef
+    classes: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for node in ast.walk(self.function):
+            if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
+                continue
+            name = node.targets[0].id
+            config = self._class_behind(node.value)
+            if config:
+                self.classes[name] = config
+            elif (behind := self.field_behind(node.value)) is not None:
+                self.fields[name] = behind
+
+    @property
+    def reads_fields_of_its_class(self) -> bool:
+        """True when the options of ``cls`` itself are read."""
+        return "cls" in self.classes.values()
+
+    def _class_behind(self, node: ast.expr) -> str:
+        match node:
+            case ast.Call(func=ast.Name(id="get_kwargs"), args=[config]):
+                return simple_name(config)
+            case ast.Name(id=name):
+                return self.classes.get(name, "")
+            case _:
+                return ""
+
+    def field_behind(self, node: ast.expr) -> tuple[str, str] | None:
+        """Give the config class and the field whose options an expression stands for."""
+        match node:
+            case ast.Subscript(value=options, slice=ast.Constant(value=str(name))) if self._class_behind(options):
+                return self._class_behind(options), name
+            case ast.Name(id=name):
+                return self.fields.get(name)
+            # {**options, "default": None}: the same field with some options replaced, none of which is its action.
+            case ast.Dict(keys=[None, *keys], values=[options, *_]) if "action" not in map(_literal, keys):
+                return self.field_behind(options)
+            case _:
+                return None
