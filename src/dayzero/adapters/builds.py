@@ -88,7 +88,8 @@ class BuildStore:
         if kept:
             if digest_of(kept[0]) != digest:
                 raise IntegrityError(
-                    f"{kept[0]} does not have the pinned sha256 {digest}", hint="Delete the file; it will be fetched again."
+                    f"{kept[0]} does not have the pinned sha256 {digest}",
+                    hint="Delete the file; it will be fetched again.",
                 )
             return kept[0]
         with tempfile.TemporaryDirectory() as scratch:
@@ -116,7 +117,15 @@ class BuildStore:
         lock = folder / "requirement.txt"
         lock.write_text(f"{name}=={version} --hash=sha256:{digest}\n", encoding="ascii")
         destination = folder / "wheels"
-        arguments = ("--no-deps", "--require-hashes", "--only-binary=:all:", "--dest", str(destination), "-r", str(lock))
+        arguments = (
+            "--no-deps",
+            "--require-hashes",
+            "--only-binary=:all:",
+            "--dest",
+            str(destination),
+            "-r",
+            str(lock),
+        )
         self._pip("download", *arguments)
         (wheel,) = destination.glob("*.whl")
         return wheel
@@ -128,7 +137,9 @@ class BuildStore:
                 command, capture_output=True, text=True, check=False, timeout=DOWNLOAD_TIMEOUT_S
             )
         except subprocess.TimeoutExpired as error:
-            raise RemoteError(f"pip {verb} took longer than {DOWNLOAD_TIMEOUT_S} s", hint="Try again on a faster link.") from error
+            raise RemoteError(
+                f"pip {verb} took longer than {DOWNLOAD_TIMEOUT_S} s", hint="Try again on a faster link."
+            ) from error
         if done.returncode != 0:
             said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or [done.stderr.strip()]
             hint = "Check the network and pip's index settings; with a mirror, set PIP_INDEX_URL."

@@ -27,7 +27,8 @@ def require_free_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise RemoteError(
-                f"port {port} on {host} is already taken", hint="Stop what listens there, or choose another with --port."
+                f"port {port} on {host} is already taken",
+                hint="Stop what listens there, or choose another with --port.",
             ) from error
 
 
@@ -69,7 +70,9 @@ class ChildProcess:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise RemoteError(f"{argv[0]} cannot be started: {error}", hint="Check that the program is installed.") from error
+                raise RemoteError(
+                    f"{argv[0]} cannot be started: {error}", hint="Check that the program is installed."
+                ) from error
 
     @property
     def pid(self) -> int:

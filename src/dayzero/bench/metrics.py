@@ -12,6 +12,7 @@ Inference's load generator for one overlatency query). Requests are counted, not
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from dayzero.bench.model import Row
@@ -90,8 +91,7 @@ def _ttft(row: Row) -> tuple[float, ...]:
 
 
 def _chunk_gaps(row: Row) -> tuple[float, ...]:
-    stamps = row.content_ns
-    return tuple((later - earlier) / _NS_PER_MS for earlier, later in zip(stamps, stamps[1:], strict=False))
+    return tuple((later - earlier) / _NS_PER_MS for earlier, later in pairwise(row.content_ns))
 
 
 def _itl(row: Row) -> tuple[float, ...]:
@@ -104,7 +104,7 @@ def _itl_refusal(rows: Sequence[Row]) -> Undecided | None:
     tokens = sum(row.usage.completion_tokens for row in rows if row.usage)
     if any(row.usage is None for row in rows):
         return Undecided(NO_USAGE)
-    if not _ONE_TOKEN_A_CHUNK <= chunks / max(tokens, 1) <= 1:
+    if tokens and not _ONE_TOKEN_A_CHUNK <= chunks / tokens <= 1:
         return Undecided(f"{tokens} tokens came in {chunks} chunks: a gap between chunks is not a gap between tokens")
     return None
 
@@ -241,7 +241,11 @@ def output_tok_s(rows: Sequence[Row]) -> Figure:
     sent = min(row.sent_ns for row in rows if row.sent_ns)
     elapsed_s = (max(row.end_ns for row in rows) - sent) / _NS_PER_S
     tokens = sum(row.usage.completion_tokens for row in whole if row.usage)
-    return tokens / elapsed_s if elapsed_s > 0 else Undecided("no time passed between the first request and the last answer")
+    return (
+        tokens / elapsed_s
+        if elapsed_s > 0
+        else Undecided("no time passed between the first request and the last answer")
+    )
 
 
 def output_tok_s_per_user(rows: Sequence[Row], concurrency: int) -> Figure:

@@ -99,7 +99,7 @@ class Row:
         sent_ns: Just before the request's first byte was handed to the transport.
         first_byte_ns: The response's first body byte arrived.
         content_ns: Arrival of each chunk with text in it, in order.
-        end_ns: The response was complete.
+        end_ns: The response was complete, or its failure was seen.
         status: HTTP status, 0 when there was none.
         usage: The server's counts, ``None`` when it reported none.
         error: ``""``, or what went wrong.

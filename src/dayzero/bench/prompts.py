@@ -1,8 +1,9 @@
 """Write prompts of an exact length that no prefix cache can help with.
 
 Every request of a workload has its own number. A prompt begins with that number, written in base ``len(pool)`` with the
-lowest digit first, so that consecutive prompts differ in their very first token and no two are alike; what follows is
-drawn from a hash of seed, cell, phase and position. The same seed gives the same prompts on every Python.
+lowest digit first, so that consecutive prompts differ in their very first token and no two are alike; the seed says which
+token stands for 0. What follows is drawn from a hash of seed, cell, phase and position. The same seed gives the same
+prompts on every Python.
 """
 
 import hashlib
@@ -34,7 +35,7 @@ def requests_of(workload: Workload, cell: Cell, pool: PromptPool) -> tuple[Reque
             prompt=_prompt(
                 pool,
                 length=cell.input_tokens,
-                picks=_Picks(key=f"{workload.seed}/{cell.name}/{phase}/{index}", number=first + position, numbers=total),
+                picks=_Picks(workload.seed, f"{cell.name}/{phase}/{index}", number=first + position, numbers=total),
             ),
             input_tokens=cell.input_tokens,
             output_tokens=cell.output_tokens,
@@ -51,7 +52,7 @@ def probe_prompt(pool: PromptPool, *, length: int, key: str) -> Prompt:
         length: Planned length in tokens.
         key: Prompts with different keys are different.
     """
-    return _prompt(pool, length=length, picks=_Picks(key=f"probe/{key}", number=0, numbers=1))
+    return _prompt(pool, length=length, picks=_Picks(0, f"probe/{key}", number=0, numbers=1))
 
 
 def corrected(pool: WordPool, *, short: tuple[int, int], long: tuple[int, int]) -> WordPool:
@@ -69,7 +70,8 @@ def corrected(pool: WordPool, *, short: tuple[int, int], long: tuple[int, int]) 
 class _Picks:
     """Positions in a pool: first the digits of the request's number, then hashed ones."""
 
-    def __init__(self, *, key: str, number: int, numbers: int) -> None:
+    def __init__(self, seed: int, key: str, *, number: int, numbers: int) -> None:
+        self._seed = seed
         self._key = key
         self._number = number
         self._numbers = numbers
@@ -90,8 +92,14 @@ class _Picks:
                 f"{self._numbers} prompts cannot all differ in {count} tokens of their own",
                 hint="Ask for more input tokens, or for fewer requests.",
             )
-        random_bytes = hashlib.shake_256(self._key.encode()).digest(4 * (count - len(digits)))
-        return digits + [value % base for (value,) in struct.iter_unpack("<I", random_bytes)]
+        zeros = _hashed(f"{self._seed}", len(digits))
+        shifted = [(digit + zero) % base for digit, zero in zip(digits, zeros, strict=True)]
+        return shifted + [value % base for value in _hashed(f"{self._seed}/{self._key}", count - len(digits))]
+
+
+def _hashed(key: str, count: int) -> list[int]:
+    random_bytes = hashlib.shake_256(key.encode()).digest(4 * count)
+    return [value for (value,) in struct.iter_unpack("<I", random_bytes)]
 
 
 def _digits(number: int, numbers: int, base: int) -> Iterator[int]:

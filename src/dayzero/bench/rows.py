@@ -1,14 +1,14 @@
 """Write a row as one JSON line, and read a file of them back. The format: docs/reference/bench.md."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from dayzero.bench.model import Row, Usage
 from dayzero.core.errors import EvidenceError
 
-SCHEMA = "dayzero/bench-row/v1"
+SCHEMA: Final = "dayzero/bench-row/v1"
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -63,7 +63,7 @@ def encode(row: Row) -> bytes:
         content_ns=row.content_ns,
         end_ns=row.end_ns,
         status=row.status,
-        usage=usage and _WireUsage(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens),
+        usage=None if usage is None else _WireUsage(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens),
         error=row.error,
     )
     return msgspec.json.encode(wire) + b"\n"
@@ -97,9 +97,12 @@ def decode(line: bytes, *, number: int) -> Row:
         content_ns=wire.content_ns,
         end_ns=wire.end_ns,
         status=wire.status,
-        usage=usage
-        and Usage(
-            prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens, cached_tokens=usage.cached_tokens
+        usage=None
+        if usage is None
+        else Usage(
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cached_tokens=usage.cached_tokens,
         ),
         error=wire.error,
     )

@@ -5,8 +5,7 @@ its answer. Draining between the phases would start the measured one with a burs
 """
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from dayzero.bench.model import Aborted, Finished, Outcome, Progress, PromptPool, Request, Row
 from dayzero.bench.ports import Endpoint, RowSink
@@ -14,6 +13,7 @@ from dayzero.bench.prompts import requests_of
 from dayzero.core.workload import Cell, Workload
 
 _LAG_PERIOD_S = 0.02
+_MS_PER_S = 1000
 _FEWEST_UNANSWERED = 3
 
 
@@ -38,29 +38,84 @@ async def measure(
         workload: What is sent.
         pool: What its prompts are drawn from.
         endpoint: Where it is sent.
-        sink: Gets each row before the next request of that stream is sent.
+        sink: Gets each row before that stream sends its next request.
         on_progress: Called after each row; must return at once.
 
     Raises:
         InputError: The workload's prompts cannot be written from the pool; nothing was sent.
     """
     plans = tuple((cell, requests_of(workload, cell, pool)) for cell in workload.cells)
-    rows: list[Row] = []
+    record = _Record(sink, on_progress)
     lag_ms: list[float] = []
+    watch = asyncio.create_task(_sample_lag(lag_ms))
     try:
-        async with _sampled_lag(lag_ms):
-            for cell, requests in plans:
-                loop = _ClosedLoop(cell, requests, endpoint)
-                async with contextlib.aclosing(loop.rows()) as arriving:
-                    async for row, progress in arriving:
-                        sink.add(row)
-                        rows.append(row)
-                        on_progress(progress)
+        for cell, requests in plans:
+            await _measure_cell(cell, requests, endpoint, record)
     except _EndpointGoneError as gone:
-        return Aborted(reason=str(gone), rows=tuple(rows), lag_ms=tuple(lag_ms))
+        return Aborted(reason=str(gone), rows=tuple(record.rows), lag_ms=tuple(lag_ms))
     except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None:
-            task.uncancel()
-        return Aborted(reason="interrupted; answers that had not come yet have no row", rows=tuple(rows), lag_ms=tuple(lag_ms))
-    return Finished(rows=tuple(rows), lag_ms=tuple(lag_ms))
+        _take_back_cancellation()
+        reason = "interrupted; requests that were still in flight have no row"
+        return Aborted(reason=reason, rows=tuple(record.rows), lag_ms=tuple(lag_ms))
+    finally:
+        watch.cancel()
+    return Finished(rows=tuple(record.rows), lag_ms=tuple(lag_ms))
+
+
+class _Record:
+    """All rows so far, and how many of the last ones had no answer."""
+
+    def __init__(self, sink: RowSink, on_progress: Callable[[Progress], None]) -> None:
+        self.rows: list[Row] = []
+        self._sink = sink
+        self._on_progress = on_progress
+        self._done = self._failed = self._unanswered = 0
+
+    def start_cell(self) -> None:
+        self._done = self._failed = self._unanswered = 0
+
+    def add(self, row: Row, cell: Cell) -> None:
+        self._sink.add(row)
+        self.rows.append(row)
+        self._done += 1
+        self._failed += not row.ok
+        self._unanswered = self._unanswered + 1 if row.error and not row.status else 0
+        planned = cell.warmup_requests + cell.requests
+        self._on_progress(
+            Progress(cell=cell.name, phase=row.phase, done=self._done, planned=planned, failed=self._failed)
+        )
+        if self._unanswered >= max(cell.concurrency, _FEWEST_UNANSWERED):
+            raise _EndpointGoneError(f"the endpoint answered none of the last {self._unanswered} requests: {row.error}")
+
+
+async def _measure_cell(cell: Cell, requests: tuple[Request, ...], endpoint: Endpoint, record: _Record) -> None:
+    record.start_cell()
+    planned = iter(requests)
+    streams = [asyncio.create_task(_stream(cell, planned, endpoint, record)) for _ in range(cell.concurrency)]
+    try:
+        await asyncio.gather(*streams)
+    finally:
+        for stream in streams:
+            stream.cancel()
+        await asyncio.gather(*streams, return_exceptions=True)
+
+
+async def _stream(cell: Cell, planned: Iterator[Request], endpoint: Endpoint, record: _Record) -> None:
+    for request in planned:
+        record.add(await endpoint.complete(request), cell)
+
+
+async def _sample_lag(lag_ms: list[float]) -> None:
+    """Note how much later than asked the loop wakes this task: as late as that, a stamp can be."""
+    clock = asyncio.get_running_loop().time
+    while True:
+        due = clock() + _LAG_PERIOD_S
+        await asyncio.sleep(_LAG_PERIOD_S)
+        lag_ms.append(max(clock() - due, 0.0) * _MS_PER_S)
+
+
+def _take_back_cancellation() -> None:
+    """Tell the task that its cancellation was answered, so that the caller's next wait is not cancelled too."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()

@@ -1,5 +1,8 @@
 """Build one card from a package definition and the ledger. No number is typed, computed or remembered here."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from dayzero.catalog.model import (
     STEPS,
     Absent,
@@ -13,11 +16,13 @@ from dayzero.catalog.model import (
     Shown,
     StatusStep,
 )
-from dayzero.catalog.words import floor_words, load_words, statistic_words
+from dayzero.catalog.words import floor_words, load_words, place_words, statistic_words
 from dayzero.core.errors import InputError
 from dayzero.core.package import ClaimRef, Package
-from dayzero.evidence.ledger import Ledger, Missing, Standing, Withdrawn
-from dayzero.evidence.model import Claim
+from dayzero.core.pins import Sha256
+from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, State, Withdrawn
+from dayzero.evidence.model import Claim, Locator, PointerLocator, RawFile, WholeFile
+from dayzero.evidence.subject import recipe_digest
 
 
 def build_card(
@@ -41,36 +46,60 @@ def build_card(
             f"{package.name} claims more than one headline number: {', '.join(headlines)}",
             hint="Leave headline = true on one of them.",
         )
+    recipe = recipe_digest(package.recipe)
+    sources = _Sources(recipe=recipe, states=ledger.standings(), raws=ledger.raw_files())
     return Card(
         package=package,
+        recipe=recipe,
         floor=floor_words(package.recipe.system),
         fit=fit,
         ladder=_ladder(statuses),
-        measurements=tuple(_measurement(package, ref, ledger) for ref in package.claims),
+        measurements=tuple(_measurement(package, ref, sources) for ref in package.claims),
         kit=kit,
     )
 
 
-def _measurement(package: Package, ref: ClaimRef, ledger: Ledger) -> Measurement:
-    slug = f"{package.name}/{ref.id}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sources:
+    """What a number is judged by: the recipe that the card is about, and the ledger, read once."""
+
+    recipe: Sha256
+    states: Mapping[str, State]
+    raws: Mapping[Sha256, RawFile]
+
+
+def _measurement(package: Package, ref: ClaimRef, sources: _Sources) -> Measurement:
+    slug = package.slug(ref)
     return Measurement(
         slug=slug,
         ref=ref,
         statistic=statistic_words(ref.parameters),
         load=load_words(ref.parameters, package.workload),
-        figure=_figure(slug, ref, ledger),
+        figure=_figure(ref, sources.states.get(slug, Missing(slug)), sources),
     )
 
 
-def _figure(slug: str, ref: ClaimRef, ledger: Ledger) -> Figure:
-    match ledger.standing(slug):
+def _figure(ref: ClaimRef, state: State, sources: _Sources) -> Figure:
+    match state:
         case Standing(claim=claim):
-            other = _difference(ref, claim)
-            return Absent(f"The ledger's claim {slug} is another number: {other}.") if other else Shown(claim, ledger.raw(claim.raw))
-        case Withdrawn(retraction=retraction):
+            return _stands(ref, claim, sources)
+        case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
             return Gone(kind=retraction.kind, reason=retraction.reason, at=retraction.at)
-        case Missing():
+        case Missing(slug=slug):
             return Absent(f"The evidence ledger holds no claim {slug}.")
+
+
+def _stands(ref: ClaimRef, claim: Claim, sources: _Sources) -> Figure:
+    other = _difference(ref, claim)
+    if other:
+        return Absent(f"The ledger's claim {claim.slug} is another number: {other}.")
+    if claim.subject != sources.recipe:
+        return Absent(
+            f"The claim {claim.slug} was measured on another recipe ({claim.subject}); this one is not measured yet."
+        )
+    if claim.raw not in sources.raws:
+        return Absent(f"The raw file {claim.raw} under the claim {claim.slug} was never filed.")
+    return Shown(claim, sources.raws[claim.raw])
 
 
 def _difference(ref: ClaimRef, claim: Claim) -> str:
@@ -82,6 +111,9 @@ def _difference(ref: ClaimRef, claim: Claim) -> str:
         return f"its unit is {claim.unit or 'none'}, the definition says {ref.unit or 'none'}"
     if claim.extraction.extractor != ref.extractor:
         return f"it was extracted by {claim.extraction.extractor}, the definition says {ref.extractor}"
+    place: Locator = PointerLocator(pointer=ref.pointer) if ref.pointer else WholeFile()
+    if claim.locator != place:
+        return f"it rests on the {place_words(claim.locator)}, the definition says the {place_words(place)}"
     taken = dict(claim.extraction.parameters)
     for name, asked in ref.parameters:
         if taken.get(name) != asked:
@@ -94,6 +126,8 @@ def _ladder(statuses: tuple[StatusStep, ...]) -> tuple[StatusStep, ...]:
     for status in statuses:
         if status.step not in STEPS or status.step in known:
             trouble = "given twice" if status.step in known else "not on the ladder"
-            raise InputError(f"status {status.step!r} is {trouble}", hint=f"Give each of {', '.join(STEPS)} at most once.")
+            raise InputError(
+                f"status {status.step!r} is {trouble}", hint=f"Give each of {', '.join(STEPS)} at most once."
+            )
         known[status.step] = status
     return tuple(known.get(step, NotYet(step=step, why="Nothing on record shows it.")) for step in STEPS)

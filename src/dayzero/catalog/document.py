@@ -41,6 +41,7 @@ def _card(card: Card) -> Json:
         "tier": package.tier,
         "technique": package.technique,
         "page": page_path(package.name),
+        "recipe_sha256": card.recipe.hex,
         "model": _model(package.recipe.model),
         "engine": _engine(package.recipe.engine),
         "kernels": [

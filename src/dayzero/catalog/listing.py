@@ -20,7 +20,9 @@ def build_listing(cards: tuple[Card, ...]) -> Listing:
     names = [card.package.name for card in cards]
     for name in names:
         if not _NAME.fullmatch(name):
-            raise InputError(f"a package cannot be called {name!r}", hint="Use lower-case letters, digits, '.', '_' and '-'.")
+            raise InputError(
+                f"a package cannot be called {name!r}", hint="Use lower-case letters, digits, '.', '_' and '-'."
+            )
         if names.count(name) > 1:
             raise InputError(f"two packages are called {name!r}", hint="Give each package its own name.")
     return Listing(tuple(sorted(cards, key=lambda card: card.package.name)))

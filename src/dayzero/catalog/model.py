@@ -7,7 +7,7 @@ from typing import TypeAlias
 from dayzero.core.package import ClaimRef, Package
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
-from dayzero.evidence.model import Claim, RawFile
+from dayzero.evidence.model import RETRACT, Claim, RawFile
 
 STEPS = ("resolves", "starts", "serves", "measured", "quality-gated")
 """The status ladder, in the order in which a package climbs it. Each is its own statement: none implies another."""
@@ -38,7 +38,7 @@ class Gone:
     @property
     def word(self) -> str:
         """The state as a participle: ``retracted`` or ``withdrawn``."""
-        return "withdrawn" if self.kind == "withdraw" else "retracted"
+        return "retracted" if self.kind == RETRACT else "withdrawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +140,7 @@ class Card:
 
     Attributes:
         package: The definition; what is pinned, promised and withheld is read from it.
+        recipe: Digest of its recipe: numbers that were measured on another one are not shown.
         floor: The hardware floor as a sentence.
         fit: Whether the recipe fits that floor, and how that is known.
         ladder: One entry for each of :data:`STEPS`, in that order.
@@ -148,6 +149,7 @@ class Card:
     """
 
     package: Package
+    recipe: Sha256
     floor: str
     fit: Fit
     ladder: tuple[StatusStep, ...]
@@ -174,11 +176,6 @@ class Card:
         """The raw files under the numbers that are shown, each once, in the order of first use."""
         files = {m.figure.raw.sha256: m.figure.raw for m in self.measurements if isinstance(m.figure, Shown)}
         return tuple(files.values())
-
-    @property
-    def subjects(self) -> tuple[Sha256, ...]:
-        """Digests of the recipes that the shown numbers were measured on, each once; more than one is worth a remark."""
-        return tuple(dict.fromkeys(m.figure.claim.subject for m in self.measurements if isinstance(m.figure, Shown)))
 
     @property
     def highest(self) -> Reached | None:

@@ -21,7 +21,7 @@ _FIT: Mapping[FitState, str] = {
     FitState.MEASURED_FITS: "Fits, measured",
     FitState.COMPUTED_FITS: "Fits, computed",
     FitState.MEASURED_DOES_NOT_FIT: "Does not fit, measured",
-    FitState.UNKNOWN: "Unknown",
+    FitState.UNKNOWN: "Fit unknown",
 }
 
 
@@ -58,9 +58,9 @@ def floor_words(system: System) -> str:
     """Say what a machine has to have, as one sentence."""
     if not system.accelerators:
         return f"A CPU-only machine with at least {system.memory} of memory for the engine ({system.name})."
-    kind = f"{system.accelerators} × {system.accelerator}"
-    each = "each with" if system.accelerators > 1 else "with"
-    return f"{kind}, {each} at least {system.memory} of memory ({system.name})."
+    if system.accelerators == 1:
+        return f"One {system.accelerator} GPU with at least {system.memory} of memory ({system.name})."
+    return f"{system.accelerators} {system.accelerator} GPUs, each with at least {system.memory} of memory ({system.name})."
 
 
 def origin_words(origin: ModelOrigin) -> str:

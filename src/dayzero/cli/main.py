@@ -1,6 +1,7 @@
 """Entry point: dispatch, errors to ``error:`` and ``hint:``, families of errors to exit codes."""
 
 import difflib
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -90,5 +91,6 @@ def _find(word: str) -> CommandEntry:
 
 
 def main() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process; a request to end is heard as Ctrl-C is, so that engines are stopped too."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))

@@ -65,12 +65,15 @@ class LaunchSpec:
         return Command(argv=self.argv, env=self.env)
 
 
+PROGRAM = "argv[0]"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
     """One declared difference between a deploy file and the launch it was rendered from.
 
     Attributes:
-        flag: The argument before the value that differs.
+        flag: The argument before the value that differs; :data:`PROGRAM` where the program itself does.
         value: The value in the deploy file.
         why: Why the target cannot take the launch's own value.
     """
@@ -81,13 +84,16 @@ class Delta:
 
 
 def apply_deltas(spec: LaunchSpec, deltas: tuple[Delta, ...]) -> LaunchSpec:
-    """Replace the value after each declared flag; nothing else may differ between a deploy file and its launch.
+    """Replace the program or the value after a flag, as declared; nothing else may differ between a deploy file and its launch.
 
     Raises:
         InputError: A delta names a flag that the launch does not pass exactly once.
     """
     argv = list(spec.argv)
     for delta in deltas:
+        if delta.flag == PROGRAM:
+            argv[:1] = [delta.value]
+            continue
         if argv.count(delta.flag) != 1 or argv[-1] == delta.flag:
             raise InputError(
                 f"the launch does not pass {delta.flag} exactly once with a value",

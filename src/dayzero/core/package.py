@@ -25,6 +25,7 @@ class ClaimRef:
         label: What the number is, in words.
         unit: Its unit, ``""`` for a bare count.
         source: Which raw file of a run it comes from (``requests.jsonl``, ``start.json``).
+        pointer: RFC 6901 pointer to the value in a JSON source, ``""`` where the claim rests on the whole file.
         extractor: Name and version of the extractor (``bench-rows@1``).
         parameters: What the extractor is asked, as ordered (name, value) pairs.
         headline: True for the one number at the top of the card.
@@ -36,6 +37,7 @@ class ClaimRef:
     source: str
     extractor: str
     parameters: tuple[tuple[str, str], ...]
+    pointer: str = ""
     headline: bool = False
 
 

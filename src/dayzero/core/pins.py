@@ -24,7 +24,8 @@ class Sha256:
     def __post_init__(self) -> None:
         if not _SHA256.fullmatch(self.hex):
             raise InputError(
-                f"not a SHA-256 digest: {self.hex!r}", hint="Give 64 lower-case hexadecimal digits, as sha256sum prints them."
+                f"not a SHA-256 digest: {self.hex!r}",
+                hint="Give 64 lower-case hexadecimal digits, as sha256sum prints them.",
             )
 
     def __str__(self) -> str:
@@ -40,7 +41,8 @@ class Commit:
     def __post_init__(self) -> None:
         if not _COMMIT.fullmatch(self.hex):
             raise InputError(
-                f"not a full commit: {self.hex!r}", hint="Give the 40 hexadecimal digits; a branch or a short hash can move."
+                f"not a full commit: {self.hex!r}",
+                hint="Give the 40 hexadecimal digits; a branch or a short hash can move.",
             )
 
     def __str__(self) -> str:

@@ -53,6 +53,17 @@ class Undecided:
 Verdict: TypeAlias = Proven | Refuted | Undecided
 
 
+def verdict_word(verdict: Verdict) -> str:
+    """Name one of the three answers: ``proven``, ``refuted`` or ``undecided``."""
+    match verdict:
+        case Proven():
+            return "proven"
+        case Refuted():
+            return "refuted"
+        case Undecided():
+            return "undecided"
+
+
 def conjunction(verdicts: Iterable[Verdict], *, proven: str) -> Verdict:
     """Decide whether all statements hold.
 

@@ -28,7 +28,9 @@ class Cell:
     def __post_init__(self) -> None:
         for field in ("concurrency", "requests", "input_tokens", "output_tokens"):
             if getattr(self, field) < 1:
-                raise InputError(f"{field} must be at least 1 in cell {self.name!r}", hint="Give a positive whole number.")
+                raise InputError(
+                    f"{field} must be at least 1 in cell {self.name!r}", hint="Give a positive whole number."
+                )
         if self.warmup_requests < 0:
             raise InputError(f"warmup_requests must not be negative in cell {self.name!r}", hint="Give 0 or more.")
 

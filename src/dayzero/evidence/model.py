@@ -160,7 +160,9 @@ class Retraction:
         if self.kind not in {RETRACT, WITHDRAW}:
             raise InputError(f"not a kind of retraction: {self.kind!r}", hint=f"Use {RETRACT} or {WITHDRAW}.")
         if not self.reason.strip():
-            raise InputError(f"the retraction of {self.slug} gives no reason", hint="Say why; the reason is what stays.")
+            raise InputError(
+                f"the retraction of {self.slug} gives no reason", hint="Say why; the reason is what stays."
+            )
 
     @property
     def word(self) -> str:

@@ -126,11 +126,8 @@ def from_wire(name: str, body: Mapping[str, object]) -> Record:
             f"no record type {name!r}", hint=f"This version knows {', '.join(_BODIES)}; a newer dayzero may know more."
         )
     try:
-        shape = msgspec.convert(body, _BODIES[name], strict=True)
-        return _from_body(shape)
-    except msgspec.ValidationError as error:
-        raise InputError(f"not a {name} record: {error}", hint="Compare with docs/reference/evidence.md.") from error
-    except ValueError as error:
+        return _from_body(msgspec.convert(body, _BODIES[name], strict=True))
+    except (msgspec.ValidationError, ValueError) as error:
         raise InputError(f"not a {name} record: {error}", hint="Compare with docs/reference/evidence.md.") from error
 
 

@@ -80,7 +80,9 @@ def _config(reader: gguf.GGUFReader) -> dict[str, object]:
         "hidden_act": "silu",
         "max_position_embeddings": _value(reader, "llama.context_length"),
         # GGUF keeps it as a 32-bit float: 9.99999974e-06, where the model's own config says 1e-05.
-        "rms_norm_eps": float(np.format_float_scientific(np.float32(_value(reader, "llama.attention.layer_norm_rms_epsilon")))),
+        "rms_norm_eps": float(
+            np.format_float_scientific(np.float32(_value(reader, "llama.attention.layer_norm_rms_epsilon")))
+        ),
         "rope_theta": _value(reader, "llama.rope.freq_base"),
         "attention_bias": False,
         "mlp_bias": False,
@@ -101,7 +103,9 @@ def _tokenizer(reader: gguf.GGUFReader) -> dict[str, object]:
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": index, "content": tokens[index], **flags} for index, kind in enumerate(types) if kind == _CONTROL_TOKEN
+            {"id": index, "content": tokens[index], **flags}
+            for index, kind in enumerate(types)
+            if kind == _CONTROL_TOKEN
         ],
         "normalizer": None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [digits, bytes_to_text]},

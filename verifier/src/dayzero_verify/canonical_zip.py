@@ -84,8 +84,9 @@ def read(archive: bytes) -> tuple[ArchivedFile, ...]:
     members = _parse(archive)
     rebuilt = _encode(sorted(members, key=lambda member: member.file.path))
     if rebuilt != archive:
-        at = next((i for i, (a, b) in enumerate(zip(rebuilt, archive, strict=False)) if a != b), len(rebuilt))
-        raise ArchiveError(f"the archive is not in its canonical form: it differs at byte {at}")
+        raise ArchiveError(
+            f"the archive is not in its canonical form: it differs at byte {_first_difference(rebuilt, archive)}"
+        )
     check_paths(member.file.path for member in members)
     for member in members:
         if zlib.crc32(member.file.content) != member.checksum:
@@ -129,7 +130,18 @@ def _encode(members: list[_Member]) -> bytes:
     position = 0
     for member in members:
         name, content = member.file.path.encode("latin-1"), member.file.content
-        shared = (_VERSION, 0, 0, _MIDNIGHT, _FIRST_OF_JANUARY_1980, member.checksum, len(content), len(content), len(name), 0)
+        shared = (
+            _VERSION,
+            0,
+            0,
+            _MIDNIGHT,
+            _FIRST_OF_JANUARY_1980,
+            member.checksum,
+            len(content),
+            len(content),
+            len(name),
+            0,
+        )
         attributes = _REGULAR_0755 if member.file.executable else _REGULAR_0644
         body += [_LOCAL.pack(_LOCAL_SIGN, *shared), name, content]
         directory += [_CENTRAL.pack(_CENTRAL_SIGN, _MADE_ON_UNIX, *shared, 0, 0, 0, attributes, position), name]
@@ -137,3 +149,15 @@ def _encode(members: list[_Member]) -> bytes:
     size = sum(map(len, directory))
     end = _END.pack(_END_SIGN, 0, 0, len(members), len(members), size, position, 0)
     return b"".join([*body, *directory, end])
+
+
+def _first_difference(one: bytes, other: bytes) -> int:
+    """Find the first byte where two different texts part, by halving."""
+    equal, unequal = 0, max(len(one), len(other))
+    while unequal - equal > 1:
+        middle = (equal + unequal) // 2
+        if one[equal:middle] == other[equal:middle]:
+            equal = middle
+        else:
+            unequal = middle
+    return equal

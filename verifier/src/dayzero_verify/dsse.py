@@ -37,17 +37,25 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
+class TrustedSignature:
+    """A signature that holds, and the trusted key that made it."""
+
+    key: PublicKey
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Signed:
     """A payload that trusted keys signed.
 
     Attributes:
         payload: The signed bytes.
-        keys: The trusted keys whose signature holds, each once.
+        signatures: The signatures that hold, one a key; at least one.
         unverified: How many further signatures are by no trusted key; they count for nothing.
     """
 
     payload: bytes
-    keys: tuple[PublicKey, ...]
+    signatures: tuple[TrustedSignature, ...]
     unverified: int
 
 
@@ -88,7 +96,7 @@ def verify_envelope(envelope: Envelope, trusted: tuple[PublicKey, ...]) -> Signe
         SignatureError: No trusted key signed, or a key id is false.
     """
     message = pae(envelope.payload)
-    keys: list[PublicKey] = []
+    holding: dict[bytes, TrustedSignature] = {}
     unverified = 0
     for signature in envelope.signatures:
         signer = next((key for key in trusted if ed25519.verify(key.raw, message, signature.value)), None)
@@ -98,11 +106,11 @@ def verify_envelope(envelope: Envelope, trusted: tuple[PublicKey, ...]) -> Signe
             raise SignatureError("a signature by a trusted key names another key")
         if signer is None:
             unverified += 1
-        elif signer not in keys:
-            keys.append(signer)
-    if not keys:
+        else:
+            holding.setdefault(signer.raw, TrustedSignature(signer, signature.value))
+    if not holding:
         raise SignatureError("no trusted key made any of its signatures")
-    return Signed(envelope.payload, tuple(keys), unverified)
+    return Signed(envelope.payload, tuple(holding.values()), unverified)
 
 
 def _signature(entry: Json) -> Signature:

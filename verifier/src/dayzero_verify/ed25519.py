@@ -36,7 +36,9 @@ def check_key(public_key: bytes) -> None:
     if point is None:
         raise WeakKeyError("the public key is not the canonical encoding of a point of the curve")
     if _has_small_order(point):
-        raise WeakKeyError("the public key is a point of small order: signatures under it can be forged for any message")
+        raise WeakKeyError(
+            "the public key is a point of small order: signatures under it can be forged for any message"
+        )
     if not _is_neutral(_multiply(_L, point)):
         raise WeakKeyError("the public key is not in the group of prime order")
 
@@ -88,6 +90,13 @@ def _add(p: _Point, q: _Point) -> _Point:
     return (e * f % _P, g * h % _P, f * g % _P, e * h % _P)
 
 
+def _double(p: _Point) -> _Point:
+    a, b = p[0] * p[0] % _P, p[1] * p[1] % _P
+    e, g = (p[0] + p[1]) ** 2 - a - b, b - a
+    f, h = g - 2 * p[2] * p[2], -a - b
+    return (e * f % _P, g * h % _P, f * g % _P, e * h % _P)
+
+
 def _negate(p: _Point) -> _Point:
     return (-p[0] % _P, p[1], p[2], -p[3] % _P)
 
@@ -100,7 +109,7 @@ def _multiply_two(s: int, p: _Point, t: int, q: _Point) -> _Point:
     """Compute s*P + t*Q in one pass over the bits. Nothing here is secret, so the time may depend on the input."""
     both, total = _add(p, q), _NEUTRAL
     for bit in range(max(s.bit_length(), t.bit_length()) - 1, -1, -1):
-        total = _add(total, total)
+        total = _double(total)
         match (s >> bit & 1, t >> bit & 1):
             case (1, 1):
                 total = _add(total, both)
@@ -121,5 +130,5 @@ def _is_neutral(p: _Point) -> bool:
 
 def _has_small_order(p: _Point) -> bool:
     for _ in range(3):
-        p = _add(p, p)
+        p = _double(p)
     return _is_neutral(p)

@@ -12,7 +12,9 @@ DEMO_MARK = "# demo key, made on the spot: proves integrity, not identity"
 
 # RFC 8410: SubjectPublicKeyInfo of an Ed25519 key is these 12 bytes and the key.
 _SPKI_PREFIX = bytes.fromhex("302a300506032b6570032100")
-_PEM = re.compile(r"(?P<before>(?:#[^\n]*\n)*)-----BEGIN PUBLIC KEY-----\n(?P<body>[A-Za-z0-9+/=\n]+)-----END PUBLIC KEY-----\n?")
+_PEM = re.compile(
+    r"(?P<before>(?:#[^\n]*\n)*)-----BEGIN PUBLIC KEY-----\n(?P<body>[A-Za-z0-9+/=\n]+)-----END PUBLIC KEY-----\n?"
+)
 
 
 class KeyFileError(ValueError):
@@ -47,7 +49,9 @@ def read_public_pem(text: bytes) -> PublicKey:
     match = _PEM.fullmatch(text.decode("ascii", "replace").replace("\r\n", "\n"))
     if match is None:
         private = b"PRIVATE KEY" in text
-        raise KeyFileError("it holds a private key: give the public one" if private else "it is not one PEM block PUBLIC KEY")
+        raise KeyFileError(
+            "it holds a private key: give the public one" if private else "it is not one PEM block PUBLIC KEY"
+        )
     body = match["body"].replace("\n", "")
     try:
         der = base64.b64decode(body, validate=True)

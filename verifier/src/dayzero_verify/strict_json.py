@@ -12,7 +12,8 @@ MAX_DEPTH = 64
 MAX_INTEGER = 2**53 - 1
 _MAX_NUMBER_CHARACTERS = 64
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A whole string, closed or not, or one bracket; possessive, so that hostile input cannot make it look back.
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -55,8 +56,9 @@ def loads(text: bytes) -> Json:
 def _check_depth(text: str) -> None:
     """Count brackets outside strings, before the recursive parser sees them."""
     depth = 0
-    for character in re.findall(r"[\[\]{}]", _STRING.sub("", text)):
-        depth += 1 if character in "[{" else -1
+    for token in _STRING_OR_BRACKET.finditer(text):
+        first = text[token.start()]
+        depth += (first in "[{") - (first in "]}")
         if depth > MAX_DEPTH:
             raise StrictJsonError(f"nested deeper than {MAX_DEPTH}")
 

@@ -45,7 +45,9 @@ def load_package(file: FilePath) -> Package:
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise InputError(f"no package definition at {file}", hint="Give a package's name or the path of its folder.") from error
+        raise InputError(
+            f"no package definition at {file}", hint="Give a package's name or the path of its folder."
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: {error}", hint="Give a readable UTF-8 file.") from error
     package = parse_package(text, str(file))
@@ -71,12 +73,16 @@ def parse_package(text: str, source: str) -> Package:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
-        raise InputError(f"{source}:{line[1] if line else 1}: {error}", hint="Mend the TOML syntax on that line.") from error
+        raise InputError(
+            f"{source}:{line[1] if line else 1}: {error}", hint="Mend the TOML syntax on that line."
+        ) from error
     try:
         table = msgspec.convert(document, PackageTable)
     except msgspec.ValidationError as error:
         what, path = _locate(document, str(error))
-        raise InputError(_at(source, text, path, what), hint="See docs/reference/package-definition.md for every key.") from error
+        raise InputError(
+            _at(source, text, path, what), hint="See docs/reference/package-definition.md for every key."
+        ) from error
     return _Reading(text, source).package(table)
 
 
@@ -144,7 +150,9 @@ class _Reading:
         for index, wall in enumerate(table.walls):
             if wall.build.distribution == table.engine.distribution and wall.build.version == table.engine.version:
                 raise self._refuse(
-                    ("walls", index, "build", "version"), "is the build that the recipe pins", "Name the build that fails."
+                    ("walls", index, "build", "version"),
+                    "is the build that the recipe pins",
+                    "Name the build that fails.",
                 )
         return Package(
             name=table.name,
@@ -156,7 +164,8 @@ class _Reading:
             recipe=self._recipe(table),
             workload=_workload(table),
             walls=tuple(
-                Wall(advisory=wall.advisory, resolution=wall.resolution, build=_engine(wall.build)) for wall in table.walls
+                Wall(advisory=wall.advisory, resolution=wall.resolution, build=_engine(wall.build))
+                for wall in table.walls
             ),
             claims=tuple(
                 ClaimRef(
@@ -164,6 +173,7 @@ class _Reading:
                     label=claim.label,
                     unit=claim.unit,
                     source=claim.source,
+                    pointer=claim.pointer,
                     extractor=claim.extractor,
                     parameters=tuple(claim.parameters.items()),
                     headline=claim.headline,
@@ -172,7 +182,8 @@ class _Reading:
             ),
             unmeasured=tuple(Unmeasured(topic=entry.topic, why=entry.why) for entry in table.not_measured),
             changes=tuple(
-                Change(version=entry.version, date=entry.date, kind=entry.kind, text=entry.text) for entry in table.changes
+                Change(version=entry.version, date=entry.date, kind=entry.kind, text=entry.text)
+                for entry in table.changes
             ),
         )
 
@@ -185,7 +196,9 @@ class _Reading:
             cell = claim.parameters.get("cell")
             if cell is not None and cell not in {entry.name for entry in table.workload.cells}:
                 raise self._refuse(
-                    ("claims", index, "parameters"), f"no cell {cell!r} in the workload", "Name a cell of [[workload.cells]]."
+                    ("claims", index, "parameters"),
+                    f"no cell {cell!r} in the workload",
+                    "Name a cell of [[workload.cells]].",
                 )
         if sum(claim.headline for claim in table.claims) > 1:
             raise self._refuse(("claims",), "more than one headline", "Mark one claim with headline = true.")
@@ -263,7 +276,9 @@ def _engine(table: EngineTable) -> EngineBuild:
         version=table.version,
         wheels=tuple(WheelPin(filename=wheel.filename, sha256=Sha256(wheel.sha256)) for wheel in table.wheels),
         image=table.image,
-        source=SourceBuild(repository=table.source.repository, commit=Commit(table.source.commit)) if table.source else None,
+        source=SourceBuild(repository=table.source.repository, commit=Commit(table.source.commit))
+        if table.source
+        else None,
     )
 
 

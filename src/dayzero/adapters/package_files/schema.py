@@ -160,6 +160,7 @@ class ClaimTable(Table):
     source: Text
     extractor: Annotated[str, msgspec.Meta(pattern="^[a-z0-9-]+@[0-9]+$")]
     unit: str = ""
+    pointer: Annotated[str, msgspec.Meta(pattern="^$|^/")] = ""
     parameters: dict[str, str] = {}
     headline: bool = False
 

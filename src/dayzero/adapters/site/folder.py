@@ -53,7 +53,9 @@ def _check_replaceable(folder: Path) -> None:
         return
     foreign = sorted(present - _TOP_LEVEL)
     if foreign or not _is_site(folder / "index.json"):
-        what = f"holds {foreign[0]!r}, which is no part of a site" if foreign else "is not empty and holds no earlier site"
+        what = (
+            f"holds {foreign[0]!r}, which is no part of a site" if foreign else "is not empty and holds no earlier site"
+        )
         raise InputError(
             f"{folder} {what}; it would be removed", hint="Choose a new folder, or one that holds an earlier site."
         )

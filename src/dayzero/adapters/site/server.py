@@ -14,7 +14,10 @@ from dayzero.core.errors import InputError, RemoteError
 
 _HEADERS = (
     ("Cache-Control", "no-cache"),
-    ("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"),
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'",
+    ),
     ("Referrer-Policy", "no-referrer"),
     ("X-Content-Type-Options", "nosniff"),
 )
@@ -36,7 +39,9 @@ def serve(folder: Path, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[s
         RemoteError: The port is taken, or may not be used.
     """
     if not (folder / "index.html").is_file():
-        raise InputError(f"no site in {folder}: index.html is missing", hint="Build one with 'dayzero catalog build -o SITE'.")
+        raise InputError(
+            f"no site in {folder}: index.html is missing", hint="Build one with 'dayzero catalog build -o SITE'."
+        )
     handler = partial(_Handler, directory=str(folder.absolute()))
     try:
         server = _Server((host, port), handler)

@@ -13,6 +13,7 @@ Exit codes: 1 the engine did not start, 2 the command line cannot be used.
 
 import ctypes
 import enum
+import functools
 import os
 import signal
 import sys
@@ -61,7 +62,7 @@ def _parse_bool(text: str) -> bool:
 def _choices(present: enum.Enum) -> dict[str, int]:
     """Name an enumeration's members without the prefix that they share (``GGML_TYPE_Q8_0`` is ``q8_0``)."""
     members = type(present).__members__
-    prefix = os.path.commonprefix(list(members))
+    prefix = os.path.commonprefix(list(members))  # noqa: RUF071  (the characters in common are meant)
     names = {name.removeprefix(prefix).lower(): int(member.value) for name, member in members.items()}
     return {name: value for name, value in names.items() if name != "count"}
 
@@ -73,28 +74,31 @@ def _parse_member(text: str, present: enum.Enum) -> int:
     return choices[text]
 
 
+def _parse_list(kind: Callable[[str], object], text: str) -> list[object]:
+    return [kind(part) for part in text.split(",")]
+
+
 def _parsers(present: object) -> tuple[Callable[[str], object], ...]:
     """Give the ways to read a value, tried in order, by the kind of the value that is there now."""
-    if isinstance(present, bool):
-        return (_parse_bool,)
-    if isinstance(present, enum.Enum):
-        return (lambda text: _parse_member(text, present),)
-    if isinstance(present, int):
-        return (int,)
-    if isinstance(present, float):
-        return (float,)
-    if isinstance(present, str):
-        return (str,)
-    if isinstance(present, list):
-        # An empty list does not say what it holds: the setter decides.
-        kinds = _parsers(present[0]) if present else (str, int, float)
-        return tuple((lambda text, kind=kind: [kind(part) for part in text.split(",")]) for kind in kinds)
-    if isinstance(present, set):
-        return (lambda text: set(text.split(",")),)
-    return ()
+    match present:
+        case bool():
+            parsers: tuple[Callable[[str], object], ...] = (_parse_bool,)
+        case enum.Enum():
+            parsers = (lambda text: _parse_member(text, present),)
+        case int() | float() | str():
+            parsers = (type(present),)
+        case list():
+            # An empty list does not say what it holds: the setter decides.
+            kinds = _parsers(present[0]) if present else (str, int, float)
+            parsers = tuple(functools.partial(_parse_list, kind) for kind in kinds)
+        case set():
+            parsers = (lambda text: set(text.split(",")),)
+        case _:
+            parsers = ()
+    return parsers
 
 
-def _assign(params: Any, name: str, text: str) -> None:
+def _assign(params: Any, name: str, text: str) -> None:  # noqa: ANN401  (a class of the wheel)
     """Set one setting by its option name."""
     *parents, last = name.removeprefix("--").replace("-", "_").split(".")
     owner = params
@@ -124,7 +128,7 @@ def _kind(present: object) -> str:
     return next((noun for kind, noun in nouns.items() if isinstance(present, kind)), "a comma-separated set")
 
 
-def _configure(params: Any, options: dict[str, str]) -> None:
+def _configure(params: Any, options: dict[str, str]) -> None:  # noqa: ANN401  (a class of the wheel)
     """Write the whole command line into the engine's parameters."""
     settings = dict(options)
     try:

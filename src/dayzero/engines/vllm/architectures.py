@@ -1,7 +1,7 @@
 """Which architectures a vLLM build implements: the keys of its model registry."""
 
 import ast
-from dataclasses import dataclass, field
+from collections import Counter
 
 from dayzero.audit.model import Facts, FactTable, Unread
 from dayzero.audit.ports import BuildFiles
@@ -11,13 +11,7 @@ REGISTRY = "vllm/model_executor/models/registry.py"
 TABLE = "_VLLM_MODELS"
 NOUN = "architecture"
 
-
-@dataclass(slots=True)
-class _Keys:
-    """Keys of a dict display: the line of each, and the tables that parts of it are chosen from."""
-
-    lines: dict[str, int] = field(default_factory=dict)
-    chosen_from: set[str] = field(default_factory=set)
+_CHANGING = {"update", "pop", "popitem", "clear", "setdefault"}
 
 
 def read_architectures(files: BuildFiles) -> Facts:
@@ -29,20 +23,27 @@ def read_architectures(files: BuildFiles) -> Facts:
     try:
         source = parse(files, REGISTRY)
         tables = _tables(source)
-        if TABLE not in tables:
-            raise UnreadableError(f"{REGISTRY} has no literal table {TABLE}")
         _refuse_later_changes(source, set(tables))
-        keys = _keys(source, tables, tables[TABLE])
-        for table in sorted(keys.chosen_from):
-            if not _keys(source, tables, tables[table]).lines.keys() <= keys.lines.keys():
-                raise UnreadableError(f"{REGISTRY} registers a choice of {table} that only running it can tell")
-    except UnreadableError as error:
+        keys = _registered(source, tables)
+    except (UnreadableError, RecursionError) as error:
         return Unread(noun=NOUN, reason=str(error))
     return FactTable(
         noun=NOUN,
-        entries=tuple((name, source.place(line)) for name, line in keys.lines.items()),
+        entries=tuple((name, source.place(line)) for name, line in keys.items()),
         place=source.place(tables[TABLE].lineno),
     )
+
+
+def _registered(source: Source, tables: dict[str, ast.Dict]) -> dict[str, int]:
+    """Give the keys of the merged table, each with its line."""
+    if TABLE not in tables:
+        raise UnreadableError(f"{REGISTRY} has no literal table {TABLE}")
+    keys, chosen_from = _keys(source, tables, tables[TABLE])
+    for name in sorted(chosen_from):
+        offered, _ = _keys(source, tables, tables[name])
+        if not offered.keys() <= keys.keys():
+            raise UnreadableError(f"{REGISTRY} registers a choice of {name} that only running it can tell")
+    return keys
 
 
 def _tables(source: Source) -> dict[str, ast.Dict]:
@@ -57,26 +58,30 @@ def _tables(source: Source) -> dict[str, ast.Dict]:
     return tables
 
 
-def _keys(source: Source, tables: dict[str, ast.Dict], table: ast.Dict) -> _Keys:
-    found = _Keys()
+def _keys(source: Source, tables: dict[str, ast.Dict], table: ast.Dict) -> tuple[dict[str, int], set[str]]:
+    """Give the line of each key, and the tables from which further keys are chosen by a condition."""
+    lines: dict[str, int] = {}
+    chosen_from: set[str] = set()
     for key, value in zip(table.keys, table.values, strict=True):
-        text = text_of(key) if key is not None else None
-        if key is not None and text is not None:
-            found.lines[text] = key.lineno
+        if key is None:
+            more_lines, more_chosen = _merged(source, tables, value)
+            lines |= more_lines
+            chosen_from |= more_chosen
             continue
-        if key is not None:
+        text = text_of(key)
+        if text is None:
             raise UnreadableError(f"{source.path}:{key.lineno}: a key is not a literal")
-        _merge(found, source, tables, value)
-    return found
+        lines[text] = key.lineno
+    return lines, chosen_from
 
 
-def _merge(found: _Keys, source: Source, tables: dict[str, ast.Dict], merged: ast.expr) -> None:
-    """Take in what stands after ``**``."""
-    match merged:
+def _merged(source: Source, tables: dict[str, ast.Dict], value: ast.expr) -> tuple[dict[str, int], set[str]]:
+    """Read what stands after ``**``."""
+    match value:
         case ast.Name(id=name) if name in tables:
-            part = _keys(source, tables, tables[name])
+            return _keys(source, tables, tables[name])
         case ast.Dict():
-            part = _keys(source, tables, merged)
+            return _keys(source, tables, value)
         # {k: ... for k, ... in TABLE.items() if ...}: whatever it chooses, it adds no key that TABLE lacks.
         case ast.DictComp(
             key=ast.Name(id=key),
@@ -87,25 +92,29 @@ def _merge(found: _Keys, source: Source, tables: dict[str, ast.Dict], merged: as
                 )
             ],
         ) if key == first and name in tables:
-            part = _Keys(chosen_from={name})
+            return {}, {name}
         case _:
-            raise UnreadableError(f"{source.path}:{merged.lineno}: what is merged here is not a literal table")
-    found.lines |= part.lines
-    found.chosen_from |= part.chosen_from
+            raise UnreadableError(f"{source.path}:{value.lineno}: what is merged here is not a literal table")
 
 
 def _refuse_later_changes(source: Source, tables: set[str]) -> None:
-    """Make sure that no table is changed after its display, which the display could not tell."""
-    changing = {"update", "pop", "popitem", "clear", "setdefault"}
-    for node in ast.walk(source.tree):
-        match node:
-            case ast.Subscript(value=changed, ctx=ast.Store() | ast.Del()):
-                pass
-            case ast.Call(func=ast.Attribute(value=changed, attr=attr)) if attr in changing:
-                pass
-            case ast.AugAssign(target=changed):
-                pass
-            case _:
-                continue
-        if simple_name(changed) in tables:
-            raise UnreadableError(f"{source.path}:{node.lineno}: {simple_name(changed)} is changed after it was written")
+    """Make sure that no table is bound twice or changed after its display, which the display could not tell."""
+    bound = Counter(
+        node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    changed = {name for name in tables if bound[name] > 1} | (
+        tables & {_changed(node) for node in ast.walk(source.tree)}
+    )
+    if changed:
+        raise UnreadableError(f"{source.path} changes {', '.join(sorted(changed))} after writing it down")
+
+
+def _changed(node: ast.AST) -> str:
+    """Name what a statement or call changes in place, ``""`` where it changes nothing by name."""
+    match node:
+        case ast.Subscript(value=owner, ctx=ast.Store() | ast.Del()) | ast.AugAssign(target=owner):
+            return simple_name(owner)
+        case ast.Call(func=ast.Attribute(value=owner, attr=attr)) if attr in _CHANGING:
+            return simple_name(owner)
+        case _:
+            return ""

@@ -34,6 +34,8 @@ _FALL = re.compile(
       | WorkerProc\s(?:initialization\s)?failed
       | Worker\sfailed\swith\serror
       | died\sunexpectedly
+      | due\sto\sa\sprevious\serror
+      | unhandled\ssystem\serror
       | validation\serrors?\sfor\s
       | EngineDeadError
       | (?:Exception|RuntimeError):\scancelled

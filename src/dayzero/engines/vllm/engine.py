@@ -1,6 +1,6 @@
 """The plug-in: one object behind the entry point, each answer given by the module that knows it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dayzero.audit.model import Facts
@@ -21,7 +21,7 @@ class Vllm:
     """vLLM as an engine plug-in."""
 
     name: str = "vllm"
-    dialect: VllmDialect = VllmDialect()
+    dialect: VllmDialect = field(default_factory=VllmDialect)
 
     def read_architectures(self, files: BuildFiles) -> Facts:
         """Read the model registry."""

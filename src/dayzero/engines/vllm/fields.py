@@ -24,7 +24,9 @@ class ConfigFields:
     def own(owner: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
         """Give the fields that a class itself declares, each with its annotation."""
         for node in owner.body:
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
+                continue
+            if not (isinstance(node.annotation, ast.Subscript) and simple_name(node.annotation.value) == "ClassVar"):
                 yield node.target.id, node.annotation
 
     @staticmethod
@@ -35,7 +37,7 @@ class ConfigFields:
         (vllm 0.32.0, engine/arg_utils.py, _compute_kwargs).
         """
         parts = set(_parts(annotation))
-        return "bool" in parts and parts != {"bool", "str", "None"}
+        return "bool" in parts
 
     def is_boolean(self, config: str, name: str) -> bool:
         """Say whether a field of a config class is a boolean flag.

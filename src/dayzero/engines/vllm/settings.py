@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from dayzero.audit.model import Facts, FactTable, Unread
 from dayzero.audit.ports import BuildFiles
@@ -15,6 +14,9 @@ ENGINE_ARGS = "vllm/engine/arg_utils.py"
 ENTRY_POINTS = "vllm/entrypoints/"
 BUILDER = "make_arg_parser"
 NOUN = "setting"
+
+# Takes the parser to change defaults for the platform; no platform of the wheel adds a flag.
+_ADDS_NO_FLAG = {"pre_register_and_update"}
 
 
 def settings_in(flags: tuple[str, ...]) -> tuple[str, ...]:
@@ -44,7 +46,7 @@ def read_settings(files: BuildFiles) -> Facts:
     try:
         parser = _Parser(files)
         return FactTable(noun=NOUN, entries=tuple(parser.flags().items()), place=parser.place)
-    except UnreadableError as error:
+    except (UnreadableError, RecursionError) as error:
         return Unread(noun=NOUN, reason=str(error))
 
 
@@ -55,9 +57,7 @@ class _Parser:
         self._engine = parse(files, ENGINE_ARGS)
         self._frontend = self._find_frontend(files)
         self._builder = next(
-            node
-            for node in self._frontend.tree.body
-            if isinstance(node, ast.FunctionDef) and node.name == BUILDER
+            node for node in self._frontend.tree.body if isinstance(node, ast.FunctionDef) and node.name == BUILDER
         )
         self._fields = ConfigFields(files)
         self.place: Place = self._frontend.place(self._builder.lineno)
@@ -72,7 +72,9 @@ class _Parser:
             if name.startswith(ENTRY_POINTS) and name.endswith("/cli_args.py") and needle in files.read(name)
         )
         if len(found) != 1:
-            raise UnreadableError(f"{len(found)} files under {ENTRY_POINTS} define {BUILDER}: {', '.join(found) or 'none'}")
+            raise UnreadableError(
+                f"{len(found)} files under {ENTRY_POINTS} define {BUILDER}: {', '.join(found) or 'none'}"
+            )
         return parse(files, found[0])
 
     def flags(self) -> dict[str, Place]:
@@ -87,10 +89,12 @@ class _Parser:
                     yield from self._argument(source, call, bindings, owner=owner)
                 case ast.Attribute(value=ast.Name(id=name), attr="add_cli_args"):
                     yield from self._added_by_class(name)
+                case func if simple_name(func) not in _ADDS_NO_FLAG and "parser" in map(simple_name, call.args):
+                    raise UnreadableError(f"{source.path}:{call.lineno}: {ast.unparse(func)} may add further flags")
 
     def _added_by_class(self, name: str) -> Iterator[tuple[str, Place]]:
         source = next(
-            (s for s in (self._frontend, self._engine) if any(simple_name_of(n) == name for n in s.tree.body)), None
+            (s for s in (self._frontend, self._engine) if any(_class_name(n) == name for n in s.tree.body)), None
         )
         if source is None:
             raise UnreadableError(f"no class {name} in {self._frontend.path} or {ENGINE_ARGS}")
@@ -125,7 +129,9 @@ class _Parser:
             return False
         config_field = bindings.field_behind(by_keyword[None])
         if config_field is None:
-            raise UnreadableError(f"{source.path}:{call.lineno}: it is not certain which field this argument comes from")
+            raise UnreadableError(
+                f"{source.path}:{call.lineno}: it is not certain which field this argument comes from"
+            )
         return self._fields.is_boolean(*config_field)
 
     def _field_loop(
@@ -145,7 +151,7 @@ class _Parser:
                     yield f"--no-{flag}", source.place(annotation.lineno)
 
 
-def simple_name_of(node: ast.stmt) -> str:
+def _class_name(node: ast.stmt) -> str:
     """Give the name of a class statement, ``""`` for any other."""
     return node.name if isinstance(node, ast.ClassDef) else ""
 
@@ -159,9 +165,8 @@ def _ancestry(source: Source, name: str) -> tuple[ast.ClassDef, ...]:
 
 def _is_dashed_name(node: ast.expr) -> bool:
     """Recognise the f-string that turns a field's name into its flag."""
-    return ast.unparse(node).replace('"', "'") == ast.unparse(
-        ast.parse("""f"--{key.replace('_', '-')}\"""", mode="eval").body
-    ).replace('"', "'")
+    known = ast.parse("""f"--{key.replace('_', '-')}\"""", mode="eval").body
+    return ast.dump(node) == ast.dump(known)
 
 
 def _literal(key: ast.expr | None) -> str:
@@ -169,36 +174,34 @@ def _literal(key: ast.expr | None) -> str:
     return (text_of(key) if key is not None else None) or "action"
 
 
-@dataclass(slots=True)
 class _Bindings:
     """What the local names of a parser function stand for: the options of a config class, or of one field of it."""
 
-    function: ast.FunctionDef
-    classes: dict[str, str] = field(default_factory=dict)
-    fields: dict[str, tuple[str, str]] = field(default_factory=dict)
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self._classes: dict[str, str] = {}
+        self._fields: dict[str, tuple[str, str]] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self._bind(node.targets[0].id, node.value)
 
-    def __post_init__(self) -> None:
-        for node in ast.walk(self.function):
-            if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
-                continue
-            name = node.targets[0].id
-            config = self._class_behind(node.value)
-            if config:
-                self.classes[name] = config
-            elif (behind := self.field_behind(node.value)) is not None:
-                self.fields[name] = behind
+    def _bind(self, name: str, value: ast.expr) -> None:
+        config, behind = self._class_behind(value), self.field_behind(value)
+        if config:
+            self._classes[name] = config
+        if behind is not None:
+            self._fields[name] = behind
 
     @property
     def reads_fields_of_its_class(self) -> bool:
         """True when the options of ``cls`` itself are read."""
-        return "cls" in self.classes.values()
+        return "cls" in self._classes.values()
 
     def _class_behind(self, node: ast.expr) -> str:
         match node:
             case ast.Call(func=ast.Name(id="get_kwargs"), args=[config]):
                 return simple_name(config)
             case ast.Name(id=name):
-                return self.classes.get(name, "")
+                return self._classes.get(name, "")
             case _:
                 return ""
 
@@ -208,7 +211,7 @@ class _Bindings:
             case ast.Subscript(value=options, slice=ast.Constant(value=str(name))) if self._class_behind(options):
                 return self._class_behind(options), name
             case ast.Name(id=name):
-                return self.fields.get(name)
+                return self._fields.get(name)
             # {**options, "default": None}: the same field with some options replaced, none of which is its action.
             case ast.Dict(keys=[None, *keys], values=[options, *_]) if "action" not in map(_literal, keys):
                 return self.field_behind(options)

@@ -49,7 +49,7 @@ def parse(files: BuildFiles, path: str) -> Source:
     try:
         text = files.read(path).decode()
         tree = ast.parse(text)
-    except (UnicodeDecodeError, SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:
         raise UnreadableError(f"{path} cannot be parsed: {error}") from error
     return Source(artifact=files.artifact, path=path, lines=tuple(text.split("\n")), tree=tree)
 

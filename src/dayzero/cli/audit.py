@@ -1,0 +1,98 @@
+"""``dayzero audit``: can this build serve this model, before it is started?"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import cyclopts
+
+from dayzero import wiring
+from dayzero.audit.model import Report
+from dayzero.bringup.laboratory import tell_audit
+from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
+from dayzero.cli.output import OutputFormat, print_json
+from dayzero.cli.story import ConsoleNarrator
+from dayzero.core.errors import InputError
+from dayzero.core.package import Package
+from dayzero.core.pins import EngineBuild
+from dayzero.core.verdict import Place, Proven, Refuted, Undecided, Verdict, verdict_word
+
+
+def audit(
+    package: str,
+    *,
+    engine: Annotated[str, cyclopts.Parameter(help="Another pinned build of the package, NAME==VERSION.")] = "",
+    output_format: OutputFormat = "text",
+) -> int:
+    """Say from the build's own files whether it can serve the package's model with the package's settings.
+
+    Exit code 0: proven. 1: refuted. 3: undecided.
+
+    Args:
+        package: Name, folder or file of the package.
+        engine: The build to audit instead of the one that the package pins.
+        output_format: How the result is written to stdout.
+    """
+    definition = wiring.package(package)
+    report = wiring.audit_build(definition.recipe, _build(definition, engine))
+    if output_format == "json":
+        print_json(document(report))
+    else:
+        narrator = ConsoleNarrator(steps=1)
+        narrator.step("audit", f"{report.build} for {report.model}")
+        tell_audit(report, narrator)
+        for check in report.checks:
+            places = f" ({check.verdict.places[0]})" if check.verdict.places else ""
+            narrator.say(verdict_word(check.verdict), f"{check.question}{places}")
+    return exit_code(report.verdict)
+
+
+def exit_code(verdict: Verdict) -> int:
+    """Give the exit code of one of the three answers."""
+    match verdict:
+        case Proven():
+            return PROVEN
+        case Refuted():
+            return FINDINGS
+        case Undecided():
+            return UNDECIDED
+
+
+def document(report: Report) -> Mapping[str, object]:
+    """Write an audit as a JSON document."""
+    return {
+        "schema": "dayzero/audit/v1",
+        "build": report.build,
+        "model": report.model,
+        "verdict": verdict_word(report.verdict),
+        "reason": report.verdict.reason,
+        "checks": [
+            {
+                "id": check.id,
+                "question": check.question,
+                "verdict": verdict_word(check.verdict),
+                "reason": check.verdict.reason,
+                "places": [_place(place) for place in check.verdict.places],
+            }
+            for check in report.checks
+        ],
+        "remedies": [
+            {"advisory": remedy.advisory, "first_build": remedy.first_build, "resolution": remedy.resolution}
+            for remedy in report.remedies
+        ],
+    }
+
+
+def _place(place: Place) -> Mapping[str, str]:
+    return {"artifact": place.artifact, "file": place.file, "position": place.position, "quote": place.quote}
+
+
+def _build(definition: Package, asked: str) -> EngineBuild:
+    pinned = (definition.recipe.engine, *(wall.build for wall in definition.walls))
+    if not asked:
+        return pinned[0]
+    for build in pinned:
+        if str(build) == asked:
+            return build
+    raise InputError(
+        f"{definition.name} pins no build {asked!r}", hint=f"Use one of: {', '.join(str(build) for build in pinned)}."
+    )

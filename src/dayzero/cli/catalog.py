@@ -1,0 +1,115 @@
+"""``dayzero catalog``: what is on offer?"""
+
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import cyclopts
+
+from dayzero import wiring
+from dayzero.adapters.site.folder import write_site
+from dayzero.adapters.site.render import render
+from dayzero.adapters.site.server import serve
+from dayzero.catalog.card import build_card
+from dayzero.catalog.listing import build_listing, raw_files
+from dayzero.catalog.model import Absent, Card, Gone, Listing, Shown
+from dayzero.catalog.standing import read_fit, read_ladder
+from dayzero.cli.main import PROVEN
+from dayzero.cli.output import OutputFormat, print_json, stderr_console
+
+APP = cyclopts.App(
+    name="catalog", help="What is on offer? Cards and their listing, every number read from the evidence ledger."
+)
+
+
+@APP.command(name="build")
+def build_site(
+    *,
+    output: Annotated[Path, cyclopts.Parameter(name=["--output", "-o"])],
+    packages: Path | None = None,
+    evidence: Path = Path("evidence"),
+    output_format: OutputFormat = "text",
+) -> int:
+    """Build the static site from package definitions and the evidence ledger.
+
+    Args:
+        output: Folder of the site; an earlier site there is replaced as a whole.
+        packages: Folder of the package definitions; the ones that travel with dayzero when left out.
+        evidence: Folder of the ledger and its raw files.
+        output_format: How the result is written to stdout.
+    """
+    ledger = wiring.open_ledger(evidence)
+    listing = build_listing(
+        tuple(
+            build_card(package, ledger, kit=None, statuses=read_ladder(package, ledger), fit=read_fit(package, ledger))
+            for package in wiring.packages(packages)
+        )
+    )
+    write_site((*render(listing), *raw_files(listing, wiring.raw_store(evidence))), output)
+    if output_format == "json":
+        print_json(_document(listing, output))
+    else:
+        _print(listing, output)
+    return PROVEN
+
+
+@APP.command(name="serve")
+def serve_site(site: Path, *, port: int = 0, host: str = "127.0.0.1") -> int:
+    """Serve a built site until Ctrl-C.
+
+    Args:
+        site: Folder of the site.
+        port: TCP port; 0 takes a free one.
+        host: Address to listen on; only this machine can reach the default.
+    """
+    with serve(site, host=host, port=port) as address:
+        print(f"serving {site} at {address}", flush=True)
+        stderr_console().print("Ctrl-C stops it.")
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            stderr_console().print("stopped")
+    return PROVEN
+
+
+def _document(listing: Listing, output: Path) -> dict[str, object]:
+    return {
+        "schema": "dayzero/catalog-build/v1",
+        "site": str(output),
+        "packages": [
+            {
+                "name": card.package.name,
+                "version": card.package.version,
+                "shown": sum(isinstance(m.figure, Shown) for m in card.measurements),
+                "gone": [m.slug for m in card.gone],
+                "absent": [m.slug for m in card.absent],
+            }
+            for card in listing.cards
+        ],
+    }
+
+
+def _print(listing: Listing, output: Path) -> None:
+    console = stderr_console()
+    for card in listing.cards:
+        print(f"{card.package.name} {card.package.version}: {_headline(card)}")
+        for measurement in (*card.gone, *card.absent):
+            match measurement.figure:
+                case Gone(reason=reason) as gone:
+                    console.print(f"  {measurement.slug} was {gone.word}: {reason}", markup=False)
+                case Absent(why=why):
+                    console.print(f"  no number: {why}", markup=False)
+    cards = len(listing.cards)
+    print(f"built {output / 'index.html'} with {cards} card{'' if cards == 1 else 's'}")
+
+
+def _headline(card: Card) -> str:
+    shown = sum(isinstance(m.figure, Shown) for m in card.measurements)
+    counted = f"{shown} of {len(card.measurements)} numbers shown"
+    match card.headline:
+        case None:
+            return counted
+        case headline:
+            figure = headline.figure
+            value = figure.claim.text if isinstance(figure, Shown) else "no number"
+            return f"{value} ({headline.ref.label}); {counted}"

@@ -1,0 +1,100 @@
+"""How llama.cpp's endpoint deviates from the OpenAI API (llama.cpp, tools/server/README.md, and asked of build 11549)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from dayzero.bench.model import Usage
+from dayzero.core.errors import RemoteError
+
+_OWNER = "llamacpp"
+_METRIC_NAMES = MappingProxyType(
+    {
+        "requests_running": "llamacpp:requests_processing",
+        "requests_waiting": "llamacpp:requests_deferred",
+        "prompt_tokens": "llamacpp:prompt_tokens_total",
+        "generated_tokens": "llamacpp:tokens_predicted_total",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaCppDialect:
+    """The dialect. ``prompt_tokens`` counts processed tokens only, without those reused from the cache."""
+
+    @property
+    def metric_names(self) -> Mapping[str, str]:
+        """See :class:`dayzero.engines.interface.EndpointDialect`; the launcher sets ``endpoint_metrics``."""
+        return _METRIC_NAMES
+
+    def length_fields(self, output_tokens: int) -> Mapping[str, object]:
+        """Ask for exactly this many tokens: the end-of-text token is not stopped at."""
+        return {"max_tokens": output_tokens, "ignore_eos": True}
+
+    def usage(self, chunk: Mapping[str, object]) -> Usage | None:
+        """Read the counts from the last chunk, the only one that carries them (with ``stream_options.include_usage``)."""
+        counts = chunk.get("usage")
+        if not isinstance(counts, Mapping):
+            return None
+        prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
+        if not isinstance(prompt, int) or not isinstance(completion, int):
+            return None
+        details = counts.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        return Usage(
+            prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached if isinstance(cached, int) else 0
+        )
+
+    def recognises(self, models: Mapping[str, object]) -> bool:
+        """Say whether every model that is listed is owned by this server."""
+        entries = models.get("data")
+        if not isinstance(entries, list) or not entries:
+            return False
+        return all(isinstance(entry, Mapping) and entry.get("owned_by") == _OWNER for entry in entries)
+
+    def logprobs_request(self, k: int) -> Mapping[str, object]:
+        """Ask for the top ``k``; the answer names token ids without being asked to."""
+        return {"logprobs": k}
+
+    def top_logprobs(self, choice: Mapping[str, object]) -> tuple[Mapping[int, float], ...]:
+        """Read them: ``/v1/completions`` answers in the chat API's shape, a list a position with ids in it.
+
+        Raises:
+            RemoteError: The choice has another shape.
+        """
+        logprobs = choice.get("logprobs")
+        positions = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+        if not isinstance(positions, list):
+            raise _misshapen("logprobs.content is not a list")
+        return tuple(_candidates(position) for position in positions)
+
+    def fingerprint(self, models: Mapping[str, object], completion: Mapping[str, object]) -> str:
+        """Say which server and which kind of weights answer; wheels of xllamacpp do not stamp the build number (``b0-unknown``)."""
+        build = completion.get("system_fingerprint")
+        entries = models.get("data")
+        if not isinstance(build, str) or not build or not self.recognises(models) or not isinstance(entries, list):
+            return ""
+        meta = entries[0].get("meta")
+        kind = meta.get("ftype") if isinstance(meta, Mapping) else None
+        return f"llama.cpp {build}, {kind}" if isinstance(kind, str) and kind else f"llama.cpp {build}"
+
+
+def _candidates(position: object) -> Mapping[int, float]:
+    candidates = position.get("top_logprobs") if isinstance(position, Mapping) else None
+    if not isinstance(candidates, list):
+        raise _misshapen("a position has no top_logprobs")
+    found: dict[int, float] = {}
+    for candidate in candidates:
+        token = candidate.get("id") if isinstance(candidate, Mapping) else None
+        logprob = candidate.get("logprob") if isinstance(candidate, Mapping) else None
+        if not isinstance(token, int) or not isinstance(logprob, int | float):
+            raise _misshapen("a candidate has no id or no logprob")
+        found[token] = float(logprob)
+    return found
+
+
+def _misshapen(what: str) -> RemoteError:
+    return RemoteError(
+        f"the completion's log-probabilities are not in llama.cpp's shape: {what}",
+        hint="Check that the endpoint is served by llama.cpp and that logprobs were asked for.",
+    )

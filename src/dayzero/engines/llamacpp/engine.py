@@ -1,0 +1,50 @@
+"""The plug-in: one object that answers every question about the engine."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dayzero.audit.model import Facts
+from dayzero.audit.ports import BuildFiles
+from dayzero.core.launch import LaunchSpec
+from dayzero.core.recipe import Recipe
+from dayzero.engines.llamacpp import facts, log
+from dayzero.engines.llamacpp import launch as launching
+from dayzero.engines.llamacpp.dialect import LlamaCppDialect
+from dayzero.engines.llamacpp.memory import memory_terms
+from dayzero.fit.model import Term
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaCppEngine:
+    """llama.cpp's server out of the xllamacpp wheel."""
+
+    name: str = "llamacpp"
+    dialect: LlamaCppDialect = field(default_factory=LlamaCppDialect)
+
+    def read_architectures(self, files: BuildFiles) -> Facts:
+        """Read which model architectures the build computes."""
+        return facts.read_architectures(files)
+
+    def read_settings(self, files: BuildFiles) -> Facts:
+        """Read which settings the build takes."""
+        return facts.read_settings(files)
+
+    def settings_in(self, flags: tuple[str, ...]) -> tuple[str, ...]:
+        """Name the settings that a command line sets."""
+        return facts.settings_in(flags)
+
+    def launch(self, recipe: Recipe, *, memory_bytes: int) -> LaunchSpec:
+        """Write the launch of a recipe."""
+        return launching.launch(recipe, memory_bytes=memory_bytes)
+
+    def launch_files(self) -> tuple[tuple[str, bytes], ...]:
+        """Give the launcher script."""
+        return launching.launch_files()
+
+    def looks_like_cause(self, line: str) -> bool:
+        """Say whether a log line names a cause."""
+        return log.looks_like_cause(line)
+
+    def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
+        """Size each allocation of one instance."""
+        return memory_terms(recipe, weights)

@@ -1,0 +1,71 @@
+"""Find and read package definitions and advisories."""
+
+from importlib import resources
+from pathlib import Path
+
+import dayzero
+from dayzero.adapters.package_files import load_package
+from dayzero.advisories.model import Advisory
+from dayzero.advisories.parse import parse_advisory
+from dayzero.core.errors import InputError
+from dayzero.core.package import Package
+
+
+def package_folders() -> tuple[Path, ...]:
+    """List where package definitions are looked up: ``./packages``, then those that came with dayzero."""
+    installed = Path(dayzero.__file__).parent
+    checkout = installed.parent.parent / "packages"
+    return (Path("packages"), checkout if checkout.is_dir() else installed / "_packages")
+
+
+def packages(folder: Path | None = None) -> tuple[Package, ...]:
+    """Read every package definition of a folder, of the standard folders when none is given, by name.
+
+    Raises:
+        InputError: The folder holds none, or a definition is not valid.
+    """
+    folders = package_folders() if folder is None else (folder,)
+    files: dict[str, Path] = {}
+    for place in folders:
+        for file in sorted(place.glob("*/package.toml")):
+            files.setdefault(file.parent.name, file)
+    if not files:
+        raise InputError(
+            f"no package definition under {' or '.join(map(str, folders))}",
+            hint="Give a folder that holds NAME/package.toml.",
+        )
+    return tuple(load_package(files[name]) for name in sorted(files))
+
+
+def package_file(name: str) -> Path:
+    """Find a definition by its package's name, its folder or its file.
+
+    Raises:
+        InputError: There is none.
+    """
+    given = Path(name)
+    if given.suffix == ".toml":
+        return given
+    if (given / "package.toml").is_file():
+        return given / "package.toml"
+    for folder in package_folders():
+        if (folder / name / "package.toml").is_file():
+            return folder / name / "package.toml"
+    known = sorted({file.parent.name for folder in package_folders() for file in folder.glob("*/package.toml")})
+    raise InputError(f"no package called {name!r}", hint=f"Give a folder, or one of: {', '.join(known)}.")
+
+
+def package(name: str) -> Package:
+    """Read one definition by its package's name, its folder or its file."""
+    return load_package(package_file(name))
+
+
+def advisories() -> tuple[Advisory, ...]:
+    """Read every known wall."""
+    files = sorted(
+        entry.name for entry in resources.files("dayzero.advisories").iterdir() if entry.name.endswith(".toml")
+    )
+    return tuple(
+        parse_advisory(resources.files("dayzero.advisories").joinpath(name).read_text(encoding="utf-8"), name)
+        for name in files
+    )

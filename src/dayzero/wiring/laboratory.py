@@ -1,0 +1,252 @@
+"""The laboratory on this machine: builds from the index, engines as child processes, rows on disk."""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from dayzero.adapters.builds import BuildStore, WheelFiles
+from dayzero.adapters.disk import disk_errors, write_whole
+from dayzero.adapters.health import HttpHealth
+from dayzero.adapters.machine import environment, host_memory
+from dayzero.adapters.openai_http import Connection
+from dayzero.adapters.processes import ChildProcess, require_free_port
+from dayzero.adapters.weights import put_weights
+from dayzero.audit.check import audit
+from dayzero.audit.model import BuildFacts, Unread
+from dayzero.audit.model import Report as AuditReport
+from dayzero.bench.model import Outcome, Progress
+from dayzero.bench.report import Report as BenchReport
+from dayzero.bringup.model import Captured
+from dayzero.core.errors import InputError
+from dayzero.core.launch import LaunchSpec
+from dayzero.core.pins import EngineBuild, ModelPin
+from dayzero.core.recipe import Recipe
+from dayzero.core.workload import Workload
+from dayzero.engines.interface import Engine
+from dayzero.engines.llamacpp.seeded import GENERATORS
+from dayzero.fit.check import fit
+from dayzero.fit.model import Report as FitReport
+from dayzero.serve.model import Start
+from dayzero.serve.start import wait_until_healthy
+from dayzero.wiring.definitions import advisories
+from dayzero.wiring.endpoint import BenchTarget, measure_endpoint
+from dayzero.wiring.plugins import engine, kernel_library
+from dayzero.wiring.settings import cache_folder, python_executable
+
+HOST = "127.0.0.1"
+ROWS = "requests.jsonl"
+
+
+def build_store() -> BuildStore:
+    """Open the cache of engine builds."""
+    return BuildStore(cache_folder(), python_executable())
+
+
+def read_facts(recipe: Recipe, build: EngineBuild) -> BuildFacts:
+    """Read what a build says about itself, for one recipe.
+
+    Args:
+        recipe: Names the kernel libraries whose tables matter.
+        build: The build to read.
+    """
+    files = WheelFiles(artifact=f"{build.distribution} {build.version}", wheel=build_store().wheel(build))
+    plugin = engine(build.engine)
+    libraries = [kernel.library for kernel in recipe.kernels if kernel.distribution == build.distribution]
+    return BuildFacts(
+        build=str(build),
+        architectures=plugin.read_architectures(files),
+        settings=plugin.read_settings(files),
+        tensor_types=kernel_library(libraries[0]).read_tensor_types(files)
+        if libraries
+        else Unread(noun="tensor type", reason="the recipe pins no kernel library inside this build"),
+    )
+
+
+def audit_build(recipe: Recipe, build: EngineBuild) -> AuditReport:
+    """Audit one recipe against one build."""
+    settings = engine(build.engine).settings_in(recipe.flags)
+    return audit(recipe, build, read_facts(recipe, build), settings, advisories())
+
+
+def weights(model: ModelPin, folder: Path) -> tuple[Path, ...]:
+    """Put pinned weights into a folder, verified."""
+    return put_weights(model, folder, build_store(), GENERATORS)
+
+
+def weights_cache(model: ModelPin) -> Path:
+    """Say where a model's weights are kept between runs: one folder per set of digests."""
+    return cache_folder() / "weights" / model.files[0].sha256.hex
+
+
+def fit_here(recipe: Recipe) -> FitReport:
+    """Budget a recipe's memory on this machine; its weights are brought here first."""
+    files = weights(recipe.model, weights_cache(recipe.model))
+    return fit(engine(recipe.engine.engine).memory_terms(recipe, files[0]), host_memory())
+
+
+def launch_for(recipe: Recipe) -> LaunchSpec:
+    """Give the launch of a recipe."""
+    return engine(recipe.engine.engine).launch(recipe, memory_bytes=recipe.system.memory.count)
+
+
+def new_folder(folder: Path) -> Path:
+    """Make the folder of a run; what an earlier run left there is never mixed with it.
+
+    Raises:
+        InputError: There is something in it already.
+    """
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty", hint="Name a new folder with -o, or move the old one away.")
+    return folder
+
+
+def fresh_folder(folder: Path) -> Path:
+    """Make the folder of a run; an earlier run is moved to ``earlier/`` beside it, so nothing is lost or mixed."""
+    with disk_errors(folder):
+        if folder.exists():
+            kept = folder.parent / "earlier"
+            kept.mkdir(exist_ok=True)
+            number = 1 + sum(1 for _ in kept.glob(f"{folder.name}-*"))
+            folder.rename(kept / f"{folder.name}-{number}")
+        folder.mkdir(parents=True)
+    return folder
+
+
+class LocalSession:
+    """One engine on this machine. Implements ``bringup.ports.Session``."""
+
+    def __init__(self, plugin: Engine, launch: LaunchSpec, process: ChildProcess, folder: Path) -> None:
+        self._plugin = plugin
+        self._launch = launch
+        self._process = process
+        self._folder = folder
+
+    @property
+    def url(self) -> str:
+        """Base URL of its endpoint."""
+        return f"http://{HOST}:{self._launch.port}"
+
+    @property
+    def log_path(self) -> str:
+        """Path of its log, for the reader."""
+        return shown(self._process.log_path())
+
+    @property
+    def rows_path(self) -> str:
+        """Path of the raw rows, for the reader."""
+        return shown(self._folder / ROWS)
+
+    def wait(self, on_wait: Callable[[float, str], None]) -> Start:
+        """Wait until it is healthy, has ended, or its start budget is used up."""
+        return wait_until_healthy(
+            self._process,
+            HttpHealth(f"{self.url}{self._launch.health_path}"),
+            budget_s=self._launch.start_budget_s,
+            looks_like_cause=self._plugin.looks_like_cause,
+            clock=time.monotonic,
+            sleep=time.sleep,
+            on_wait=on_wait,
+        )
+
+    def wait_for_end(self) -> int:
+        """Wait until it ends by itself, and give its exit code."""
+        while self._process.exit_code() is None:
+            time.sleep(0.2)
+        return self._process.exit_code() or 0
+
+    def measure(
+        self, workload: Workload, on_progress: Callable[[Progress], None]
+    ) -> tuple[Outcome, BenchReport, Captured]:
+        """Run the grid; the rows are on disk as they come, and are given back as captured."""
+        rows = self._folder / ROWS
+        streams = max(cell.concurrency for cell in workload.cells)
+        target = BenchTarget(connection=Connection(url=self.url, streams=streams), model="", rows_file=rows)
+        measured = asyncio.run(measure_endpoint(target, workload, on_progress))
+        command = f"dayzero bench (build {self._launch.distribution}, workload seed {workload.seed})"
+        captured = Captured(name=rows.name, content=rows.read_bytes(), command=command)
+        return measured.outcome, measured.report, captured
+
+    def log(self) -> Captured:
+        """Give its log, paths neutralised."""
+        text = self._process.log()
+        for path, name in ((self._folder.resolve(), "RUN"), (cache_folder().resolve(), "CACHE"), (Path.home(), "HOME")):
+            text = text.replace(os.fsencode(path), name.encode())
+        return Captured(name=self._process.log_path().name, content=text, command=" ".join(self._launch.argv))
+
+
+class LocalWorkbench:
+    """The laboratory of this machine. Implements ``bringup.ports.Workbench``.
+
+    Args:
+        folder: Folder of the run: launch files, logs and rows go there.
+        port: Port to serve on instead of the recipe's; 0 keeps the recipe's.
+    """
+
+    def __init__(self, folder: Path, *, port: int = 0) -> None:
+        self._folder = folder
+        self._port = port
+
+    def audit(self, recipe: Recipe, build: EngineBuild) -> AuditReport:
+        """Audit a recipe against a build."""
+        return audit_build(recipe, build)
+
+    def fit(self, recipe: Recipe) -> FitReport:
+        """Budget a recipe's memory on this machine; its weights are brought here first."""
+        return fit_here(recipe)
+
+    @contextlib.contextmanager
+    def start(self, recipe: Recipe, build: EngineBuild, log_name: str) -> Iterator[LocalSession]:
+        """Start a build with the recipe's launch; it is stopped, with everything it started, when the context ends."""
+        chosen = replace(recipe, engine=build, port=self._port or recipe.port)
+        launch = launch_for(chosen)
+        require_free_port(HOST, launch.port)
+        plugin = engine(build.engine)
+        place = self._prepare(plugin, chosen)
+        process = ChildProcess(
+            _program(launch.argv), _environment(launch, build), place, self._folder / "logs" / log_name
+        )
+        try:
+            yield LocalSession(plugin, launch, process, self._folder)
+        finally:
+            process.stop(launch.stop_budget_s)
+
+    def environment(self) -> tuple[tuple[str, str], ...]:
+        """Describe this machine now."""
+        return environment()
+
+    def _prepare(self, plugin: Engine, recipe: Recipe) -> Path:
+        place = self._folder / "launch"
+        for name, content in plugin.launch_files():
+            write_whole(place / name, content)
+        cached = weights_cache(recipe.model)
+        weights(recipe.model, cached)
+        link = place / "model"
+        with disk_errors(link):
+            if not link.is_symlink():
+                place.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(cached.resolve(), target_is_directory=True)
+        return place
+
+
+def _program(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Run ``python3`` as the interpreter of this process, the one for which the build was chosen."""
+    return (python_executable(), *argv[1:]) if argv[0] == "python3" else argv
+
+
+def _environment(launch: LaunchSpec, build: EngineBuild) -> Mapping[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    site = {"PYTHONPATH": str(build_store().site(build).resolve()), "PYTHONUNBUFFERED": "1"} if build.wheels else {}
+    return {**own, **site, **dict(launch.env)}
+
+
+def shown(path: Path) -> str:
+    """Write a path as the reader types it: relative to the working folder where it is below it."""
+    with contextlib.suppress(ValueError):
+        return str(path.resolve().relative_to(Path.cwd()))
+    return str(path)

@@ -1,0 +1,146 @@
+"""File, pack, sign, verify and list what a bring-up found, in one folder."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dayzero.adapters.disk import write_whole
+from dayzero.adapters.evidence_folder import EvidenceFolder, published_pages
+from dayzero.adapters.keys import make_key, save_key
+from dayzero.adapters.site.folder import write_site
+from dayzero.adapters.site.render import render
+from dayzero.bringup.filing import file_run
+from dayzero.bringup.model import Captured, Measured
+from dayzero.bringup.packing import Packed, pack
+from dayzero.bringup.record import bringup_record
+from dayzero.catalog.card import build_card
+from dayzero.catalog.listing import build_listing, raw_files
+from dayzero.catalog.model import Card, KitFacts
+from dayzero.catalog.standing import read_fit, read_ladder
+from dayzero.catalog.text import card_text
+from dayzero.core.errors import IntegrityError
+from dayzero.core.package import Package
+from dayzero.core.quantities import Bytes
+from dayzero.evidence.check import check
+from dayzero.evidence.ledger import Ledger, file_records
+from dayzero.evidence.report import Report as EvidenceReport
+from dayzero.evidence.subject import recipe_digest
+from dayzero.kit.model import KitContents
+from dayzero.wiring.deploy import deploy_files
+from dayzero.wiring.laboratory import launch_for
+from dayzero.wiring.plugins import engine, extractors
+from dayzero_verify.inputs import examine_files
+from dayzero_verify.keys import PublicKey
+from dayzero_verify.report import ExitCode, Report
+
+KEY_NAME = "demo.pub.pem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KitOnDisk:
+    """A kit, its attestation and its public key, as files, and what the verifier said about them.
+
+    Attributes:
+        archive: The kit.
+        attestation: Its signed statements.
+        key: The public key that signed them.
+        report: The verifier's rows.
+        facts: What a card says about the kit.
+    """
+
+    archive: Path
+    attestation: Path
+    key: Path
+    report: Report
+    facts: KitFacts
+
+
+def file_evidence(package: Package, measured: Measured, folder: Path) -> Ledger:
+    """Keep every file of a run and append its claims to the folder's ledger.
+
+    Raises:
+        EvidenceError: A claim of the definition cannot be extracted.
+        RemoteError: The disk refused; the ledger is as it was.
+    """
+    evidence = EvidenceFolder(folder / "evidence")
+    captured: tuple[Captured, ...] = (*measured.captured, bringup_record(package, measured))
+    records = file_run(
+        package,
+        captured,
+        evidence.raw,
+        extractors(),
+        captured_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        subject=recipe_digest(package.recipe),
+    )
+    return file_records(evidence.ledger, lambda _: records).ledger
+
+
+def card_of(package: Package, ledger: Ledger, kit: KitFacts | None) -> Card:
+    """Build a package's card from its definition and the ledger."""
+    return build_card(package, ledger, kit=kit, statuses=read_ladder(package, ledger), fit=read_fit(package, ledger))
+
+
+def pack_kit(package: Package, definition: str, measured: Measured, ledger: Ledger, folder: Path) -> KitOnDisk:
+    """Assemble a kit, sign it with a demo key made on the spot, write it, and run the verifier on the files.
+
+    Raises:
+        IntegrityError: The verifier does not accept what was just written.
+    """
+    evidence = EvidenceFolder(folder / "evidence")
+    launch = launch_for(package.recipe)
+    contents = KitContents(
+        package=package,
+        definition=definition,
+        launch=launch,
+        deploy_files=deploy_files(launch),
+        launch_files=engine(package.recipe.engine.engine).launch_files(),
+        ledger=evidence.ledger.read(),
+        raw_files=tuple((digest, evidence.raw.read(digest)) for digest in ledger.raw_files()),
+        card=card_text(card_of(package, ledger, kit=None)),
+    )
+    key = make_key("demo")
+    packed = pack(contents, ledger, recipe_digest(package.recipe), measured.environment, key)
+    place = folder / "kit"
+    public = place / KEY_NAME
+    archive, attestation = place / packed.kit.file_name, place / packed.kit.attestation_name
+    write_whole(archive, packed.kit.archive)
+    write_whole(attestation, packed.attestation)
+    save_key(key, private=place / "demo.key.pem", public=public)
+    report = examine_files(archive, attestation, (public,)).report
+    if report.exit_code != ExitCode.VERIFIED:
+        raise IntegrityError(
+            f"the verifier refuses the kit that was just written, with exit code {report.exit_code}",
+            hint=f"Run: dayzero-verify {archive} --key {public}",
+        )
+    return KitOnDisk(
+        archive=archive,
+        attestation=attestation,
+        key=public,
+        report=report,
+        facts=_facts(packed, PublicKey(key.public_key), archive, public),
+    )
+
+
+def _facts(packed: Packed, key: PublicKey, archive: Path, public: Path) -> KitFacts:
+    return KitFacts(
+        archive=archive.name,
+        size=Bytes(len(packed.kit.archive)),
+        weight_bytes=Bytes(0),
+        key_fingerprint=key.keyid,
+        demo_key=True,
+        verify_command=f"dayzero-verify {archive.name} --key {public.name}",
+    )
+
+
+def build_site(package: Package, ledger: Ledger, kit: KitFacts | None, folder: Path) -> Path:
+    """Write the static site of one package into the folder, and give its front page."""
+    listing = build_listing((card_of(package, ledger, kit),))
+    store = EvidenceFolder(folder / "evidence").raw
+    write_site((*render(listing), *raw_files(listing, store)), folder / "site")
+    return folder / "site" / "index.html"
+
+
+def check_evidence(ledger: Ledger, folder: Path) -> EvidenceReport:
+    """Derive every number in the folder's pages again."""
+    store = EvidenceFolder(folder / "evidence").raw
+    return check(ledger, store, extractors(), published_pages(folder), folder=str(folder / "evidence"))

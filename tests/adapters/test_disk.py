@@ -1,0 +1,40 @@
+import errno
+import os
+
+import pytest
+
+from dayzero.adapters.disk import digest_of, disk_errors, whole_file, write_whole
+from dayzero.core.errors import RemoteError
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    target = tmp_path / "folder" / "file"
+    with pytest.raises(RuntimeError, match="half way"), whole_file(target) as temporary:
+        temporary.write_bytes(b"half")
+        raise RuntimeError("half way")
+    assert list(target.parent.iterdir()) == []
+    write_whole(target, b"whole")
+    assert target.read_bytes() == b"whole"
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_digest_is_that_of_sha256sum(tmp_path):
+    (tmp_path / "f").write_bytes(b"abc")
+    assert digest_of(tmp_path / "f").hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")  # noqa: PTH110
+def test_a_full_disk_is_said_with_the_path_that_could_not_be_written(tmp_path):
+    with (
+        pytest.raises(RemoteError, match=f"the disk is full: {tmp_path}"),
+        disk_errors(tmp_path),
+        open("/dev/full", "wb") as full,
+    ):  # noqa: PTH123
+        full.write(b"x")
+        full.flush()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_folder_that_may_not_be_written_is_said(tmp_path, number):
+    with pytest.raises(RemoteError, match="cannot be written"), disk_errors(tmp_path):
+        raise OSError(number, os.strerror(number))

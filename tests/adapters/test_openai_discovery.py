@@ -1,0 +1,143 @@
+"""What is found out about a server before anything is measured."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+from tests.simulators.openai_server import Behaviour, serving
+
+from dayzero.adapters.openai_discovery import Discovered, discover
+from dayzero.adapters.openai_http import Connection, GenericDialect, open_client
+from dayzero.bench.model import TokenPool, Usage, WordPool
+from dayzero.core.errors import DayzeroError, InputError, RemoteError
+
+PLAIN = Behaviour(ttft_s=0.001, itl_s=0.0)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The dialect of an engine that owns its models as ``acme``."""
+
+    def length_fields(self, output_tokens: int) -> Mapping[str, object]:
+        return {"max_tokens": output_tokens, "ignore_eos": True}
+
+    def usage(self, chunk: Mapping[str, object]) -> Usage | None:
+        return GenericDialect().usage(chunk)
+
+    def recognises(self, models: Mapping[str, object]) -> bool:
+        entries = models.get("data")
+        return isinstance(entries, list) and all(entry["owned_by"] == "acme" for entry in entries)
+
+
+def look(behaviour: Behaviour, *, model: str = "") -> tuple[Discovered, int]:
+    async def run() -> tuple[Discovered, int]:
+        async with serving(behaviour) as server, open_client(Connection(url=server.url)) as client:
+            found = await discover(client, model=model, candidates=(("acme", Known()),))
+            return found, len(server.seen)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("form", ["content", "prompt"])
+def test_token_ids_are_drawn_from_plain_text_that_the_server_tokenized_itself(form: str):
+    found, probes = look(replace(PLAIN, tokenize=form))  # type: ignore[arg-type]
+    assert found.how.route == "/v1/completions"
+    assert isinstance(found.pool, TokenPool)
+    assert found.pool.overhead == 0
+    assert len(set(found.pool.ids)) == len(found.pool.ids) > 300
+    assert min(found.pool.ids) >= 100
+    assert probes == 3
+
+
+def test_the_engine_that_recognises_the_model_list_gives_the_dialect():
+    found, _ = look(replace(PLAIN, owned_by="acme"))
+    assert found.engine == "acme"
+    assert found.how.dialect == Known()
+    assert found.notes == ()
+
+
+def test_an_unknown_engine_gets_the_generic_dialect_and_says_what_that_means():
+    found, _ = look(PLAIN)
+    assert found.engine == ""
+    assert isinstance(found.how.dialect, GenericDialect)
+    assert found.notes == ("no known engine was recognised: the model may end before the asked number of tokens",)
+
+
+def test_a_token_that_the_server_adds_to_ids_is_counted_in():
+    found, _ = look(replace(PLAIN, prompt_offset=1))
+    assert isinstance(found.pool, TokenPool)
+    assert found.pool.overhead == 1
+    assert "the server adds 1 tokens to every prompt; they are counted in" in found.notes
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [replace(PLAIN, takes_ids=False), replace(PLAIN, tokenize="none"), replace(PLAIN, prompt_offset=-2)],
+)
+def test_without_exact_token_ids_prompts_are_text(behaviour: Behaviour):
+    found, _ = look(behaviour)
+    assert found.how.route == "/v1/completions"
+    assert isinstance(found.pool, WordPool)
+    assert "the server takes no token ids: prompts are sent as text" in found.notes
+
+
+def test_without_completions_prompts_are_chat_and_the_template_is_counted_in():
+    found, _ = look(replace(PLAIN, completions=False, prompt_offset=17, tokens_per_word=2))
+    assert found.how.route == "/v1/chat/completions"
+    assert isinstance(found.pool, WordPool)
+    assert (found.pool.overhead, found.pool.tokens_per_word) == (17, 2)
+
+
+def test_without_usage_the_length_is_said_not_to_be_verified():
+    for behaviour in (replace(PLAIN, usage="none"), replace(PLAIN, usage="none", takes_ids=False)):
+        assert any("not verified" in note for note in look(behaviour)[0].notes)
+
+
+def test_a_server_that_closes_after_each_answer_is_noticed():
+    found, _ = look(replace(PLAIN, closes=True))
+    assert not found.how.keeps_connection
+    assert any("closes the connection after each answer" in note for note in found.notes)
+    assert look(PLAIN)[0].how.keeps_connection
+
+
+def test_a_named_model_is_used():
+    found, _ = look(replace(PLAIN, models=("a", "b")), model="b")
+    assert found.how.model == "b"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "model", "family", "message", "hint"),
+    [
+        (replace(PLAIN, models=("a", "b")), "", InputError, "2 models are served there: a, b", "--model"),
+        (replace(PLAIN, models=("a", "b")), "c", InputError, "no model 'c' is served there", "a, b"),
+        (replace(PLAIN, models=()), "", RemoteError, "lists no model", "--model"),
+        (replace(PLAIN, status=401), "", RemoteError, r"refuses access \(401\)", "--api-key-env"),
+        (replace(PLAIN, status=500), "", RemoteError, "http 500: refused with 500", "log"),
+        (replace(PLAIN, dies_after=0), "", RemoteError, "did not answer a probe", "runs"),
+    ],
+)
+def test_what_stops_a_measurement_is_said_with_a_way_out(
+    behaviour: Behaviour, model: str, family: type[DayzeroError], message: str, hint: str
+):
+    with pytest.raises(family, match=message) as caught:
+        look(behaviour, model=model)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("url", "family", "message"),
+    [
+        ("127.0.0.1:1", InputError, "not an address"),
+        ("ftp://127.0.0.1:1", InputError, "not an address"),
+        ("http://127.0.0.1:99999", InputError, "not an address"),
+        ("http://127.0.0.1:1", RemoteError, "cannot be reached"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_named(url: str, family: type[DayzeroError], message: str):
+    async def run() -> None:
+        async with open_client(Connection(url=url)) as client:
+            await discover(client, model="", candidates=())
+
+    with pytest.raises(family, match=message):
+        asyncio.run(run())

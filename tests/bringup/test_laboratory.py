@@ -1,0 +1,193 @@
+"""The sequence over a scripted workbench: what stops it, what it tells, and that every engine is stopped."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from dayzero.audit.model import Report as AuditReport
+from dayzero.bench.model import Aborted, Environment, Finished, Outcome, Progress
+from dayzero.bench.report import Report as BenchReport
+from dayzero.bringup.laboratory import investigate
+from dayzero.bringup.model import Captured, Measured, Stopped
+from dayzero.bringup.record import bringup_record
+from dayzero.core.hardware import HostMemory
+from dayzero.core.package import Package, Wall
+from dayzero.core.pins import EngineBuild
+from dayzero.core.quantities import Bytes
+from dayzero.core.recipe import Recipe
+from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict
+from dayzero.core.workload import Workload
+from dayzero.fit.model import Report as FitReport
+from dayzero.serve.model import Died, Healthy, LogLine, Start, TimedOut
+from tests.samples import build, package
+
+OLD = build("1.0")
+CAUSE = LogLine(number=3, text="E unknown model architecture")
+
+
+@dataclass
+class Bench:
+    """Answers as told, and notes which engines run."""
+
+    audits: dict[str, Verdict] = field(default_factory=lambda: {"1.0": Refuted("no kimi-k3"), "2.0": Proven("all there")})
+    starts: dict[str, Start] = field(
+        default_factory=lambda: {"1.0": Died(seconds=0.1, exit_code=1, root=CAUSE), "2.0": Healthy(seconds=0.5)}
+    )
+    fitting: Verdict = field(default_factory=lambda: Proven("fits"))
+    outcome: Outcome = field(default_factory=lambda: Finished(rows=(), lag_ms=()))
+    invalid: tuple[str, ...] = ()
+    running: list[str] = field(default_factory=list)
+    started: list[str] = field(default_factory=list)
+
+    def audit(self, recipe: Recipe, build: EngineBuild) -> AuditReport:
+        verdict = self.audits[build.version]
+        return AuditReport(build=str(build), model=recipe.model.name, checks=(), remedies=(), verdict=verdict)
+
+    def fit(self, recipe: Recipe) -> FitReport:
+        assert recipe
+        memory = HostMemory(total=Bytes(2), available=Bytes(1), source="/proc/meminfo")
+        return FitReport(terms=(), memory=memory, verdict=self.fitting)
+
+    @contextlib.contextmanager
+    def start(self, recipe: Recipe, build: EngineBuild, log_name: str) -> Iterator["Session"]:
+        assert recipe
+        self.running.append(build.version)
+        self.started.append(build.version)
+        try:
+            yield Session(self, build, log_name)
+        finally:
+            self.running.remove(build.version)
+
+    def environment(self) -> tuple[tuple[str, str], ...]:
+        return (("cpu", "test"),)
+
+
+@dataclass
+class Session:
+    bench: Bench
+    build: EngineBuild
+    log_name: str
+    url: str = "http://127.0.0.1:1"
+    rows_path: str = "requests.jsonl"
+
+    @property
+    def log_path(self) -> str:
+        return self.log_name
+
+    def wait(self, on_wait: Callable[[float, str], None]) -> Start:
+        on_wait(0.0, "loading")
+        return self.bench.starts[self.build.version]
+
+    def measure(
+        self, workload: Workload, on_progress: Callable[[Progress], None]
+    ) -> tuple[Outcome, BenchReport, Captured]:
+        on_progress(Progress(cell="c1", phase="measured", done=1, planned=1, failed=0))
+        environment = Environment(client="test", cores=1, load_before=0.0, load_after=0.0)
+        report = BenchReport(
+            seed=workload.seed, cells=(), environment=environment, lag_ms=(), invalid_because=self.bench.invalid, notes=()
+        )
+        return self.bench.outcome, report, Captured(name="requests.jsonl", content=b"{}\n", command="bench")
+
+    def log(self) -> Captured:
+        return Captured(name=self.log_name, content=b"log\n", command="serve")
+
+
+@dataclass
+class Listener:
+    """Keeps what it was told."""
+
+    told: list[str] = field(default_factory=list)
+
+    def step(self, title: str, subject: str) -> None:
+        self.told.append(f"{title}: {subject}")
+
+    def say(self, label: str, text: str) -> None:
+        self.told.append(f"{label} {text}")
+
+    def waiting(self, seconds: float, line: str) -> None:
+        self.told.append(f"waiting {seconds} {line}")
+
+    def measuring(self, progress: Progress) -> None:
+        self.told.append(f"measuring {progress.cell}")
+
+
+def with_wall() -> Package:
+    return package(walls=(Wall(advisory="DZA-2026-001", build=OLD, resolution="Re-pin."),))
+
+
+def test_a_bring_up_shows_the_wall_first_and_leaves_every_file_it_captured():
+    bench, listener = Bench(), Listener()
+    found = investigate(with_wall(), bench, listener)
+    assert isinstance(found, Measured)
+    assert [file.name for file in found.captured] == ["requests.jsonl", "start.json", "engine.log", "DZA-2026-001.log"]
+    assert (bench.started, bench.running) == (["1.0", "2.0"], [])
+    assert [line.split(":")[0] for line in listener.told if ": " in line and " " not in line.split(":")[0]] == [
+        "audit", "start", "audit", "fit", "serve", "measure",
+    ]  # fmt: skip
+    assert "looks like DZA-2026-001.log:3: E unknown model architecture" in listener.told
+
+
+def test_the_record_of_a_bring_up_says_what_was_reached_and_where_it_ran():
+    measured = investigate(with_wall(), Bench(), Listener())
+    assert isinstance(measured, Measured)
+    record = bringup_record(with_wall(), measured)
+    text = record.content.decode()
+    for words in ('"measured": "reached"', '"fit": "measured-fits"', '"exit_code": 1', '"cpu": "test"'):
+        assert words in text
+    assert "quality-gated" not in text
+
+
+@pytest.mark.parametrize(
+    ("bench", "step", "kind", "words"),
+    [
+        (Bench(audits={"1.0": Proven("x"), "2.0": Proven("x")}), "audit", Refuted, "does not refute xllamacpp==1.0"),
+        (Bench(audits={"1.0": Undecided("x"), "2.0": Proven("x")}), "audit", Refuted, "does not refute"),
+        (Bench(starts={"1.0": Healthy(seconds=1), "2.0": Healthy(seconds=1)}), "start", Refuted, "and yet it serves"),
+        (Bench(audits={"1.0": Refuted("x"), "2.0": Refuted("gone")}), "audit", Refuted, "gone"),
+        (Bench(audits={"1.0": Refuted("x"), "2.0": Undecided("unread")}), "audit", Undecided, "unread"),
+        (Bench(fitting=Refuted("too small")), "fit", Refuted, "too small"),
+        (Bench(fitting=Undecided("no model")), "fit", Undecided, "no model"),
+        (
+            Bench(starts={"1.0": Died(seconds=1, exit_code=1, root=None), "2.0": Died(seconds=1, exit_code=9, root=CAUSE)}),
+            "serve", Refuted, "exit code 9 before it was healthy: E unknown model architecture",
+        ),
+        (
+            Bench(starts={"1.0": TimedOut(seconds=1, root=None), "2.0": TimedOut(seconds=60, root=None)}),
+            "serve", Undecided, "not healthy after 60 s",
+        ),
+        (Bench(outcome=Aborted(reason="server gone", rows=(), lag_ms=())), "measure", Undecided, "server gone"),
+        (Bench(invalid=("c1: cached",)), "measure", Undecided, "not valid: c1: cached"),
+    ],
+)  # fmt: skip
+def test_whatever_is_not_proven_stops_it_there_with_the_reason_and_no_engine_left(bench, step, kind, words):
+    found = investigate(with_wall(), bench, Listener())
+    assert isinstance(found, Stopped)
+    assert (found.step, type(found.verdict)) == (step, kind)
+    assert words in found.verdict.reason
+    assert bench.running == []
+
+
+def test_a_measurement_that_ends_early_keeps_its_rows_and_its_log():
+    found = investigate(package(), Bench(outcome=Aborted(reason="x", rows=(), lag_ms=())), Listener())
+    assert isinstance(found, Stopped)
+    assert found.kept == ("requests.jsonl", "engine.log")
+
+
+def test_an_engine_is_stopped_when_the_reader_interrupts():
+    bench = Bench()
+
+    class Interrupting(Listener):
+        def measuring(self, progress: Progress) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        investigate(package(), bench, Interrupting())
+    assert (bench.started, bench.running) == (["2.0"], [])
+
+
+def test_without_walls_the_first_audit_is_of_the_pinned_build():
+    listener = Listener()
+    investigate(replace(package()), Bench(), listener)
+    assert listener.told[0] == "audit: xllamacpp==2.0, before it is started"

@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+from tests.catalog.sample import START, claim, ledger_of, raw_file, tiny, tiny_records
+
+from dayzero.catalog.model import STEPS, Fit, FitState, NotYet, Reached, StatusStep
+from dayzero.catalog.standing import read_fit, read_ladder
+from dayzero.core.pins import Sha256
+from dayzero.evidence.model import Claim, Record, Retraction
+
+
+def stated(id_: str, value: str) -> Claim:
+    made = claim(tiny(), "start-to-healthy", value, START)
+    return replace(made, slug=f"demo-kimi-k3-tiny/{id_}", label="Served on the machine of the run.", unit="")
+
+
+def taken_back(id_: str) -> Retraction:
+    return Retraction(
+        slug=f"demo-kimi-k3-tiny/{id_}", kind="retract", reason="wrong machine", at="2026-11-30T08:00:00Z"
+    )
+
+
+def starts(*records: Record) -> object:
+    return read_ladder(tiny(), ledger_of(*records))[STEPS.index("starts")]
+
+
+RAW = raw_file("start.json", START)
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (
+            (RAW, stated("status-starts", "reached")),
+            Reached(step="starts", date="2026-11-29", pin="xllamacpp==2026.10.11549"),
+        ),
+        ((RAW, stated("status-starts", "the port was taken")), NotYet(step="starts", why="the port was taken")),
+        (
+            (stated("status-starts", "reached"),),
+            NotYet(step="starts", why="The raw file that shows it was never filed."),
+        ),
+        (
+            (RAW, stated("status-starts", "reached"), taken_back("status-starts")),
+            NotYet(step="starts", why="Taken back: wrong machine"),
+        ),
+        (
+            (RAW, replace(stated("status-starts", "reached"), subject=Sha256("0" * 64))),
+            NotYet(step="starts", why="It was shown on another recipe, not on this one."),
+        ),
+        ((), NotYet(step="starts", why="The evidence ledger does not show it.")),
+    ],
+)
+def test_a_step_is_reached_exactly_when_a_standing_claim_says_so(records: tuple[Record, ...], expected: StatusStep):
+    assert starts(*records) == expected
+
+
+def test_no_step_is_concluded_from_measured_numbers():
+    assert all(isinstance(step, NotYet) for step in read_ladder(tiny(), ledger_of(*tiny_records())))
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ((stated("fit", "measured-fits"),), Fit(FitState.MEASURED_FITS, "Served on the machine of the run.")),
+        ((stated("fit", "surely"),), Fit(FitState.UNKNOWN, "The ledger says 'surely'.")),
+        (
+            (stated("fit", "measured-fits"), taken_back("fit")),
+            Fit(FitState.UNKNOWN, "The statement was taken back: wrong machine"),
+        ),
+        (
+            (replace(stated("fit", "measured-fits"), subject=Sha256("0" * 64)),),
+            Fit(FitState.UNKNOWN, "It was shown on another recipe, not on this one."),
+        ),
+        ((), Fit(FitState.UNKNOWN, "The evidence ledger does not say whether it fits.")),
+    ],
+)
+def test_the_fit_state_is_unknown_unless_a_standing_claim_names_it(records: tuple[Record, ...], expected: Fit):
+    assert read_fit(tiny(), ledger_of(*records)) == expected

@@ -1,0 +1,104 @@
+"""The dialect, against answers recorded from vLLM 0.32.0 on a CPU (folder ``answers``)."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dayzero.bench.model import Usage
+from dayzero.core.errors import RemoteError
+from dayzero.engines.vllm import ENGINE
+
+ANSWERS = Path(__file__).parent / "answers"
+DIALECT = ENGINE.dialect
+
+
+def answer(name: str) -> dict[str, Any]:
+    return json.loads((ANSWERS / name).read_text(encoding="utf-8"))
+
+
+def test_the_recorded_models_are_recognised():
+    assert DIALECT.recognises(answer("models.json"))
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        {},
+        {"data": []},
+        {"data": [{"id": "m", "owned_by": "llamacpp"}]},
+        {"data": [{"owned_by": "vllm"}, {"owned_by": "someone"}]},
+        {"data": "vllm"},
+        {"data": ["vllm"]},
+    ],
+)
+def test_models_of_another_server_are_not_recognised(models: dict[str, object]):
+    assert not DIALECT.recognises(models)
+
+
+def test_the_counts_of_the_streamed_usage_chunk_are_read():
+    assert DIALECT.usage(answer("usage_chunk.json")) == Usage(prompt_tokens=5, completion_tokens=3, cached_tokens=0)
+
+
+@pytest.mark.parametrize(
+    ("details", "cached"), [(None, 0), ({}, 0), ({"cached_tokens": None}, 0), ({"cached_tokens": 4}, 4)]
+)
+def test_prompt_token_details_may_be_null(details: object, cached: int):
+    chunk = {"usage": {"prompt_tokens": 5, "completion_tokens": 3, "prompt_tokens_details": details}}
+    assert DIALECT.usage(chunk) == Usage(prompt_tokens=5, completion_tokens=3, cached_tokens=cached)
+
+
+@pytest.mark.parametrize("chunk", [{}, {"usage": None}, {"usage": {"prompt_tokens": 5}}, {"choices": []}])
+def test_a_chunk_without_counts_has_no_usage(chunk: dict[str, object]):
+    assert DIALECT.usage(chunk) is None
+
+
+def test_log_probabilities_are_read_by_token_id():
+    (position,) = DIALECT.top_logprobs(answer("completion.json")["choices"][0])
+    assert list(position.items())[:2] == [(7042, -0.2692539393901825), (260, -2.706753969192505)]
+    assert len(position) == 5
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        None,
+        [None],
+        [{" Paris": -0.27}],
+        [{"7042": -0.27}],
+        [{"token_id:x": -0.27}],
+        [{"token_id:": -0.27}],
+        [{"token_id:7": "-0.27"}],
+    ],
+)
+def test_log_probabilities_keyed_by_text_are_refused(top: object):
+    choice = copy.deepcopy(answer("completion.json")["choices"][0])
+    choice["logprobs"]["top_logprobs"] = top
+    with pytest.raises(RemoteError, match="not vLLM's log-probabilities"):
+        DIALECT.top_logprobs(choice)
+
+
+def test_a_choice_without_log_probabilities_is_refused():
+    with pytest.raises(RemoteError, match=r"carries no logprobs\.top_logprobs"):
+        DIALECT.top_logprobs({"text": " Paris", "logprobs": None})
+
+
+def test_log_probabilities_are_asked_for_by_token_id_since_texts_collide():
+    assert DIALECT.logprobs_request(20) == {"logprobs": 20, "return_tokens_as_token_ids": True}
+
+
+def test_the_length_is_fixed_from_both_sides():
+    assert DIALECT.length_fields(7) == {"max_tokens": 7, "min_tokens": 7, "ignore_eos": True}
+
+
+def test_every_metric_name_was_served():
+    served = {line.split()[0] for line in (ANSWERS / "metrics.txt").read_text(encoding="utf-8").splitlines()}
+    assert set(DIALECT.metric_names.values()) <= served
+    assert set(DIALECT.metric_names) == {"requests_running", "requests_waiting", "prompt_tokens", "generated_tokens"}
+
+
+def test_the_fingerprint_is_the_one_that_the_completion_states():
+    assert DIALECT.fingerprint(answer("models.json"), answer("completion.json")) == "vllm-0.32.0-a4f904ee"
+    assert DIALECT.fingerprint(answer("models.json"), {"system_fingerprint": None}) == ""
