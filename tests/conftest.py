@@ -13,7 +13,10 @@ from dayzero.wiring import cache_folder
 pytest_plugins = ("tests.engines.llamacpp.fixtures", "tests.vllm_fixtures")
 
 _PLATFORM = "cp310-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64"
-_WHEEL = (f"xllamacpp-2026.10.11549-{_PLATFORM}.whl", "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261")
+_WHEEL = (
+    f"xllamacpp-2026.10.11549-{_PLATFORM}.whl",
+    "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261",
+)
 _OLD_WHEEL = (
     f"xllamacpp-2026.8.10229-{_PLATFORM}.whl",
     "c92801f1e00cbebdd1e9ee9022784627b98219c768e5752e8148607abf0cb0c2",

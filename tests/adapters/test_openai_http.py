@@ -70,6 +70,7 @@ def test_no_stamp_is_earlier_than_what_the_server_did():
         (replace(ANSWER, comments=True), 4),
         (replace(ANSWER, tokens_per_chunk=3), 2),
         (replace(ANSWER, usage="last"), 4),
+        (replace(ANSWER, usage="first"), 4),
         (replace(ANSWER, usage="every"), 4),
         (replace(ANSWER, done=False), 4),
         (replace(ANSWER, finish_reason=False), 4),

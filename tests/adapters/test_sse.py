@@ -49,6 +49,13 @@ def test_the_rules_of_the_format(stream: bytes, events: list[bytes]):
     assert split(stream) == events
 
 
+def test_a_line_end_of_two_bytes_may_be_cut_in_the_middle():
+    stream = b"data: 1\r\ndata: 2\r\n\r\ndata: 3\r\n\r\n"
+    for cut in range(len(stream)):
+        assert split(stream[:cut], stream[cut:]) == [b"1\n2", b"3"]
+    assert split(*(stream[at : at + 1] for at in range(len(stream)))) == [b"1\n2", b"3"]
+
+
 def test_an_event_comes_with_the_piece_that_completes_it():
     splitter = SseSplitter()
     assert splitter.feed(b"data: 1\n") == []

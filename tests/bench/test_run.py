@@ -165,6 +165,7 @@ def test_an_interrupt_ends_the_run_keeps_the_rows_and_leaves_no_request_behind()
         await ten.wait()
         work.cancel()
         outcome = await work
+        assert work.cancelling() == 0  # answered: the caller's own waits go on
         await asyncio.sleep(0)
         return outcome, len(asyncio.all_tasks())
 
@@ -182,6 +183,23 @@ def test_a_full_disk_goes_through_and_stops_every_stream():
         run(load(requests=10_000), endpoint=endpoint, sink=kept)
     assert len(kept.rows) == 5
     assert endpoint.in_flight == 0
+
+
+def test_a_full_disk_does_not_wait_for_an_answer_that_never_comes():
+    class Stuck(Endpoint):
+        async def complete(self, request: Request) -> Row:
+            if request.index == 1:
+                await asyncio.sleep(3600)
+            return await super().complete(request)
+
+    async def bounded() -> None:
+        async with asyncio.timeout(20):
+            await measure(
+                Workload(seed=1, cells=(load(warmup=0),)), POOL, Stuck(good), Kept(room=2), lambda _progress: None
+            )
+
+    with pytest.raises(RemoteError, match="disk is full"):
+        asyncio.run(bounded())
 
 
 def test_prompts_that_cannot_be_written_stop_it_before_anything_is_sent():

@@ -1,6 +1,10 @@
 """``dayzero bench --url`` as a user types it."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +124,23 @@ def test_the_key_comes_out_of_the_named_variable(tmp_path: Path, monkeypatch: py
     with serving_in_thread(STEADY) as server:
         assert bench(server, tmp_path, "--api-key-env", "SIM_KEY") == 0
         assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer s3cret"}
+
+
+def test_ctrl_c_keeps_the_rows_and_exits_3(tmp_path: Path):
+    program = "from dayzero.cli.main import main; main()"
+    with serving_in_thread(STEADY) as server:
+        words = ["bench", "--url", server.url, "-o", str(tmp_path), "--requests", "10000", "--output-tokens", "2"]
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        rows_file = tmp_path / "requests.jsonl"
+        deadline = time.monotonic() + 60
+        while not (rows_file.exists() and rows_file.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    assert "the run ended early: interrupted" in out
+    content = read(rows_file.read_bytes())
+    assert content.rows
+    assert content.set_aside == b""

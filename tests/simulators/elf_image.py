@@ -46,7 +46,9 @@ class ElfImageWriter:
         offset = dynamic_address - _BASE
         dynamic_header = struct.pack("<IIQQQQQQ", 2, 4, offset, dynamic_address, dynamic_address, len(dynamic), 48, 8)
         header = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
-        header += struct.pack("<HHIQQQIHHHHHH", 3, self._machine, 1, 0, _HEADER, 0, 0, _HEADER, _PROGRAM_HEADER, 2, 0, 0, 0)
+        header += struct.pack(
+            "<HHIQQQIHHHHHH", 3, self._machine, 1, 0, _HEADER, 0, 0, _HEADER, _PROGRAM_HEADER, 2, 0, 0, 0
+        )
         self._body[: _HEADER + 2 * _PROGRAM_HEADER] = header + load + dynamic_header
         return bytes(self._body)
 
@@ -60,7 +62,11 @@ def add_architectures(writer: ElfImageWriter, addresses: list[int], numbers: lis
     for index, number, address in (*stores, (0, 0, addresses[1])):
         code += b"\x48\x8d\x05" + struct.pack("<i", address - (start + len(code) + 7))
         slot = 0x10 + 16 * index
-        code += b"\x48\x89\x44\x24" + bytes([slot + 8]) if slot + 8 < 128 else b"\x48\x89\x84\x24" + struct.pack("<i", slot + 8)
+        code += (
+            b"\x48\x89\x44\x24" + bytes([slot + 8])
+            if slot + 8 < 128
+            else b"\x48\x89\x84\x24" + struct.pack("<i", slot + 8)
+        )
         if number:
             code += b"\xc7\x84\x24" + struct.pack("<ii", slot, number)
     writer.add(bytes(code))

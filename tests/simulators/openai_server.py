@@ -27,7 +27,7 @@ class Behaviour:
     prompt_offset: int = 0
     tokens_per_word: int = 1
     cached_tokens: int | None = 0
-    usage: Literal["own", "last", "every", "none"] = "own"
+    usage: Literal["own", "first", "last", "every", "none"] = "own"
     role_chunk: bool = False
     comments: bool = False
     text_key: Literal["content", "reasoning", "reasoning_content"] = "content"
@@ -208,6 +208,8 @@ class OpenAiServer:
         chunk: dict[str, Any] = {"choices": [choice], "padding": "p" * plan.padding, "usage": None}
         if plan.usage == "every" or (plan.usage == "last" and last):
             chunk["usage"] = self._usage(seen, completion)
+        if plan.usage == "first" and len(seen.written_ns) == 1:
+            chunk["usage"] = self._usage(seen, int(seen.body["max_tokens"]))
         return chunk
 
     def _usage(self, seen: Seen, completion: int) -> dict[str, Any]:

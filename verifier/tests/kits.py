@@ -49,7 +49,8 @@ def with_manifest(contents: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def envelope(payload: bytes, /, *keys: Ed25519PrivateKey, **changes: object) -> dict[str, object]:
     signatures = [
-        {"keyid": public(key).keyid, "sig": base64.b64encode(key.sign(pae(payload))).decode()} for key in keys or (OWNER,)
+        {"keyid": public(key).keyid, "sig": base64.b64encode(key.sign(pae(payload))).decode()}
+        for key in keys or (OWNER,)
     ]
     return {
         "payload": base64.b64encode(payload).decode(),
@@ -97,10 +98,10 @@ def make(
     contents: Mapping[str, bytes] | None = None,
     *,
     archive: bytes | None = None,
-    change: Callable[[dict[str, object]], object] = lambda predicate: None,
+    change: Callable[[dict[str, object]], object] = dict,
     signer: str = "release",
 ) -> Made:
-    """Make a kit whose every part is right, but for ``change``, which edits the kit's predicate before it is signed.
+    """Make a kit whose every part is right, but for ``change``, which edits the kit's predicate in place before it is signed.
 
     Args:
         contents: The files without the manifest.
@@ -111,7 +112,9 @@ def make(
     files = archived(with_manifest(FILES if contents is None else contents))
     archive = build(files) if archive is None else archive
     raw = [(file.path, digest(file.content)) for file in files if file.path.startswith("evidence/raw/")]
-    receipt = statement(RECEIPT_TYPE, [("a.kit.zip", digest(archive)), *raw], {"claims": [], "signer": {"kind": signer}})
+    receipt = statement(
+        RECEIPT_TYPE, [("a.kit.zip", digest(archive)), *raw], {"claims": [], "signer": {"kind": signer}}
+    )
     predicate: dict[str, object] = {
         "kit": {"name": "a", "version": "1.0.0"},
         "ledger": {"sha256": digest(FILES["evidence/ledger.jsonl"])},

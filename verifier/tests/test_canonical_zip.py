@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from verifier.tests.vectors import vectors
 
 from dayzero_verify import canonical_zip
 from dayzero_verify.canonical_zip import ArchivedFile, ArchiveError, ChecksumError, build, read
 from dayzero_verify.paths import PathError
-from verifier.tests.vectors import vectors
 
 FILES = [
     ArchivedFile("b.txt", b"content\n"),
@@ -33,8 +33,14 @@ def written(*entries: tuple[zipfile.ZipInfo, bytes]) -> bytes:
 
 
 @given(CONTENTS, st.randoms(use_true_random=False))
-def test_what_is_built_is_read_back_and_order_does_not_matter(contents: dict[str, tuple[bytes, bool]], order: random.Random):
-    files = [ArchivedFile(path, *rest) for path, rest in contents.items() if len({p.lower() for p in contents}) == len(contents)]
+def test_what_is_built_is_read_back_and_order_does_not_matter(
+    contents: dict[str, tuple[bytes, bool]], order: random.Random
+):
+    files = [
+        ArchivedFile(path, *rest)
+        for path, rest in contents.items()
+        if len({p.lower() for p in contents}) == len(contents)
+    ]
     if not files:
         return
     shuffled = order.sample(files, len(files))
@@ -42,7 +48,9 @@ def test_what_is_built_is_read_back_and_order_does_not_matter(contents: dict[str
     assert sorted(read(build(files)), key=lambda file: file.path) == sorted(files, key=lambda file: file.path)
 
 
-@pytest.mark.parametrize(("suite", "pattern", "count"), [("malo", "zip/*/*.zip", 79), ("warehouse-zip", "**/reject/*", 35)])
+@pytest.mark.parametrize(
+    ("suite", "pattern", "count"), [("malo", "zip/*/*.zip", 79), ("warehouse-zip", "**/reject/*", 35)]
+)
 def test_every_hostile_archive_of_the_public_suites_is_refused(suite: str, pattern: str, count: int):
     files = sorted(vectors(suite).glob(pattern))
     assert len(files) == count
@@ -66,7 +74,9 @@ def test_unzip_restores_content_and_modes(tmp_path: Path):
         subprocess.run(["unzip", "-q", "x.zip", "-d", "out"], cwd=tmp_path, check=True)
     except FileNotFoundError:
         pytest.skip("unzip is not installed")
-    modes = {str(p.relative_to(tmp_path / "out")): stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "out").rglob("*.*")}
+    modes = {
+        str(p.relative_to(tmp_path / "out")): stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "out").rglob("*.*")
+    }
     assert modes == {"a/run.sh": 0o755, "b.txt": 0o644}
     assert (tmp_path / "out" / "a" / "run.sh").read_bytes() == b"#!/bin/sh\n"
 
@@ -85,7 +95,13 @@ def test_a_symbolic_link_is_refused_as_no_regular_file():
 
 def test_bytes_before_between_or_behind_are_refused():
     archive = build(FILES)
-    for changed in (b"x" + archive, archive + b"x", archive + archive, archive[:40] + b"x" + archive[40:], archive[:-1]):
+    for changed in (
+        b"x" + archive,
+        archive + b"x",
+        archive + archive,
+        archive[:40] + b"x" + archive[40:],
+        archive[:-1],
+    ):
         with pytest.raises(ArchiveError):
             read(changed)
 

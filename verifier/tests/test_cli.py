@@ -9,15 +9,35 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from verifier.tests.kits import OWNER, STRANGER, make
 
 from dayzero_verify import __version__
 from dayzero_verify.cli import main, run
 from dayzero_verify.keys import DEMO_MARK
 from dayzero_verify.report import CHECKS
-from verifier.tests.kits import OWNER, STRANGER, make
 
 SOURCE = Path(__file__).parents[1] / "src"
-ON_ITS_OWN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('dayzero_verify', run_name='__main__')"
+ON_ITS_OWN = (
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('dayzero_verify', run_name='__main__')"
+)
+
+WATCHED = """
+import sys
+forbidden, seen = ("socket.", "subprocess.", "os.exec", "os.posix_spawn", "os.remove", "os.rename", "shutil."), []
+
+def hook(event, args):
+    if event.startswith(forbidden):
+        seen.append(event)
+    if event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"):
+        seen.append(str(args[0]))
+
+sys.path.insert(0, sys.argv.pop(1))
+from dayzero_verify.cli import run
+sys.addaudithook(hook)
+code = run(sys.argv[1:])
+print(seen, file=sys.stderr)
+sys.exit(code)
+"""
 
 
 @pytest.fixture
@@ -43,7 +63,9 @@ def started(command: Sequence[str], **settings: object) -> subprocess.CompletedP
 def test_a_buyer_reads_every_check_and_the_answer_last(shop: Path, capsys: pytest.CaptureFixture[str]):
     assert run(arguments(shop)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.removeprefix("not checked").removeprefix("pass").split()[0] for line in lines[: len(CHECKS)]] == list(CHECKS)
+    assert [line.removeprefix("not checked").removeprefix("pass").split()[0] for line in lines[: len(CHECKS)]] == list(
+        CHECKS
+    )
     assert lines[-1].startswith("verified a 1.0.0: ")
     assert lines[-1].endswith("(exit 0)")
     assert "demo" not in "".join(lines)
@@ -88,7 +110,9 @@ def test_the_attestation_may_lie_elsewhere(shop: Path):
     assert run(arguments(shop, "--attestation", str(shop / "other"))) == 0
 
 
-@pytest.mark.parametrize("check", ["weights", "claims", "downgrade", "retraction", "trust_age", "key_status", "deploy_files"])
+@pytest.mark.parametrize(
+    "check", ["weights", "claims", "downgrade", "retraction", "trust_age", "key_status", "deploy_files"]
+)
 def test_a_required_check_that_was_not_made_is_exit_3(shop: Path, check: str, capsys: pytest.CaptureFixture[str]):
     assert run(arguments(shop, "--require", check)) == 3
     assert capsys.readouterr().out.splitlines()[-1].startswith("NOT DECIDED: ")
@@ -141,7 +165,9 @@ def test_help_names_every_exit_code_and_check(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == f"dayzero-verify {__version__}\n"
 
 
-def test_a_fault_of_the_verifier_itself_is_exit_30(shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_a_fault_of_the_verifier_itself_is_exit_30(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     def fault(*_: object) -> None:
         raise ZeroDivisionError
 
@@ -188,16 +214,7 @@ def test_assertions_switched_off_change_no_answer(shop: Path):
 
 
 def test_it_opens_nothing_but_its_inputs_and_no_connection(shop: Path):
-    watch = (
-        "import sys; seen = []\n"
-        "def hook(event, args):\n"
-        "    if event.startswith(('socket.', 'subprocess.', 'os.exec', 'os.posix_spawn', 'os.remove', 'os.rename', 'shutil.')): seen.append(event)\n"
-        "    if event == 'open' and isinstance(args[1], str) and any(mode in args[1] for mode in 'wax+'): seen.append(str(args[0]))\n"
-        "sys.path.insert(0, sys.argv.pop(1))\n"
-        "from dayzero_verify.cli import run\n"
-        "sys.addaudithook(hook); code = run(sys.argv[1:]); print(seen, file=sys.stderr); sys.exit(code)"
-    )
-    answer = started([sys.executable, "-I", "-S", "-c", watch, str(SOURCE), *arguments(shop)])
+    answer = started([sys.executable, "-I", "-S", "-c", WATCHED, str(SOURCE), *arguments(shop)])
     assert (answer.returncode, answer.stderr) == (0, "[]\n")
 
 
@@ -209,5 +226,7 @@ def test_the_verifier_imports_the_standard_library_and_itself_only():
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
-            foreign |= {name for name in names if name.split(".")[0] not in {*sys.stdlib_module_names, "dayzero_verify"}}
+            foreign |= {
+                name for name in names if name.split(".")[0] not in {*sys.stdlib_module_names, "dayzero_verify"}
+            }
     assert foreign == set()

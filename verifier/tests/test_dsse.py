@@ -2,9 +2,9 @@ import base64
 import json
 
 import pytest
+from verifier.tests.kits import OWNER, STRANGER, envelope, line, public
 
 from dayzero_verify.dsse import EnvelopeError, SignatureError, pae, parse_envelope, verify_envelope
-from verifier.tests.kits import OWNER, STRANGER, envelope, line, public
 
 PAYLOAD = b'{"a":1}'
 TRUSTED = (public(OWNER),)
@@ -26,7 +26,11 @@ def test_the_signed_bytes_are_those_of_the_dsse_protocol():
 
 def test_a_payload_signed_by_a_trusted_key_is_given():
     signed = verify_envelope(parse_envelope(line(envelope(PAYLOAD))), TRUSTED)
-    assert (signed.payload, [entry.key for entry in signed.signatures], signed.unverified) == (PAYLOAD, [public(OWNER)], 0)
+    assert (signed.payload, [entry.key for entry in signed.signatures], signed.unverified) == (
+        PAYLOAD,
+        [public(OWNER)],
+        0,
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from dayzero_verify.ed25519 import WeakKeyError, check_key, verify
 from verifier.tests.prehashed import sign_prehashed
 from verifier.tests.vectors import vectors
+
+from dayzero_verify.ed25519 import WeakKeyError, check_key, verify
 
 GROUP_ORDER = 2**252 + 27742317777372353535851937790883648493
 KEY = Ed25519PrivateKey.from_private_bytes(b"\x07" * 32)
@@ -35,9 +35,7 @@ def test_wycheproof_gives_the_expected_verdict_on_all_151_vectors():
 def test_of_the_914_edge_cases_of_cctv_43_are_accepted_none_with_a_weak_key():
     cases = json.loads((vectors("cctv") / "ed25519" / "ed25519vectors.json").read_bytes())
     accepted = [
-        case
-        for case in cases
-        if verify(bytes.fromhex(case["key"]), case["msg"].encode(), bytes.fromhex(case["sig"]))
+        case for case in cases if verify(bytes.fromhex(case["key"]), case["msg"].encode(), bytes.fromhex(case["sig"]))
     ]
     assert (len(cases), len(accepted)) == (914, 43)
     banned = {"low_order_A", "low_order_R", "non_canonical_A", "non_canonical_R"}

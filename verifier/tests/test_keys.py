@@ -3,9 +3,9 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from verifier.tests.kits import OWNER
 
 from dayzero_verify.keys import DEMO_MARK, KeyFileError, PublicKey, read_public_pem
-from verifier.tests.kits import OWNER
 
 PEM = OWNER.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 RAW = OWNER.public_key().public_bytes_raw()

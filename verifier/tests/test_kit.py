@@ -10,14 +10,6 @@ from collections.abc import Callable
 from io import BytesIO
 
 import pytest
-
-from dayzero_verify import canonical_zip
-from dayzero_verify.canonical_zip import ArchivedFile, build
-from dayzero_verify.dsse import pae
-from dayzero_verify.keys import PublicKey
-from dayzero_verify.kit import DEMO_WARNING, MAX_ATTESTATION_BYTES, examine
-from dayzero_verify.report import CHECKS, UNMADE, ExitCode, Status, demand
-from dayzero_verify.statement import RECEIPT_TYPE
 from verifier.tests.kits import (
     FILES,
     OWNER,
@@ -35,6 +27,14 @@ from verifier.tests.kits import (
     with_manifest,
 )
 from verifier.tests.prehashed import sign_prehashed
+
+from dayzero_verify import canonical_zip
+from dayzero_verify.canonical_zip import ArchivedFile, build
+from dayzero_verify.dsse import pae
+from dayzero_verify.keys import PublicKey
+from dayzero_verify.kit import DEMO_WARNING, MAX_ATTESTATION_BYTES, examine
+from dayzero_verify.report import CHECKS, UNMADE, ExitCode, Status, demand
+from dayzero_verify.statement import RECEIPT_TYPE
 
 HONEST = make()
 
@@ -74,7 +74,11 @@ DIFFERENT_ARCHIVES = {
         ExitCode.DIGEST,
         "README.md has mode 0755",
     ),
-    "the manifest changed": (repacked({**CONTENTS, "manifest.json": b"{}"}), ExitCode.DIGEST, "manifest.json is changed"),
+    "the manifest changed": (
+        repacked({**CONTENTS, "manifest.json": b"{}"}),
+        ExitCode.DIGEST,
+        "manifest.json is changed",
+    ),
     "an extra file": (repacked({**CONTENTS, "sitecustomize.py": b""}), ExitCode.FILE_SET, "sitecustomize.py is not in"),
     "a missing file": (
         repacked({path: content for path, content in CONTENTS.items() if path != "serve.sh"}),
@@ -223,7 +227,8 @@ FOREIGN = {
     "signed by a stranger": HONEST.attestation(STRANGER),
     "by a stranger under the owner's key id": sealed_with(STRANGER.sign(KIT_PAE), public(OWNER).keyid),
     "the owner's signature under another key id": sealed_with(OWNERS_SIGNATURE, public(STRANGER).keyid),
-    "only the first line is the owner's": line(envelope(dump(HONEST.kit))) + line(envelope(dump(HONEST.receipt), STRANGER)),
+    "only the first line is the owner's": line(envelope(dump(HONEST.kit)))
+    + line(envelope(dump(HONEST.receipt), STRANGER)),
     "signature of the payload without its type": sealed_with(OWNER.sign(dump(HONEST.kit))),
     "Ed25519ph": sealed_with(sign_prehashed(b"\x01" * 32, KIT_PAE)),
     "S beyond the group order": sealed_with(OWNERS_SIGNATURE[:32] + SECOND_SCALAR),

@@ -4,9 +4,9 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from verifier.tests.vectors import vectors
 
 from dayzero_verify.strict_json import MAX_DEPTH, StrictJsonError, loads
-from verifier.tests.vectors import vectors
 
 TWICE = {"y_object_duplicated_key.json", "y_object_duplicated_key_and_value.json"}
 
@@ -79,7 +79,11 @@ def test_what_is_plain_is_read(text: bytes, value: object):
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text() | st.floats(allow_nan=False, allow_infinity=False),
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**53) + 1, 2**53 - 1)
+        | st.text()
+        | st.floats(allow_nan=False, allow_infinity=False),
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
         max_leaves=12,
     )
@@ -88,7 +92,9 @@ def test_every_ordinary_document_comes_back_as_it_was_written(document: object):
     assert loads(json.dumps(document, ensure_ascii=False).encode()) == document
 
 
-@pytest.mark.parametrize("text", [b'"' + b'\\"' * 2_000_000, b'"\\' * 1_000_000, b'["' * 1_000_000, b'"' + b"\\" * 3_000_001])
+@pytest.mark.parametrize(
+    "text", [b'"' + b'\\"' * 2_000_000, b'"\\' * 1_000_000, b'["' * 1_000_000, b'"' + b"\\" * 3_000_001]
+)
 def test_hostile_text_costs_no_more_than_its_length(text: bytes):
     began = time.perf_counter()
     with pytest.raises(StrictJsonError):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dayzero import wiring
+from dayzero.adapters.disk import digest_of, write_whole
 from dayzero.adapters.openai_http import Connection
 from dayzero.bench import document
 from dayzero.bench.metrics import CHUNK_GAP, ITL, Figure, Summary, minimum_sample
@@ -25,9 +26,11 @@ from dayzero.cli.output import OutputFormat, print_json, stderr_console
 from dayzero.core.errors import InputError
 from dayzero.core.verdict import Undecided
 from dayzero.core.workload import Cell, Workload
+from dayzero.wiring import definitions, endpoint, laboratory
 
 _SEED_BITS = 32
 _SMALL = 100
+_LINE = 80
 _TOO_SMALL = "n too small"
 
 
@@ -93,26 +96,41 @@ def bench(
         load: What is sent.
     """
     aim, sent = target or Target(), load or Load()
+    if package is not None and load is not None:
+        raise InputError(
+            "a package is measured under its own workload", hint="Leave the load's options out, or give --url."
+        )
     if (package is None) == (aim.url is None):
         raise InputError(
             "give either a package or --url", hint="For a server that runs: dayzero bench --url http://HOST:PORT"
         )
-    if package is not None:
-        return wiring.bench_package(package, output)
-    rows_file = output / "requests.jsonl"
-    endpoint = wiring.BenchTarget(connection=_connection(aim, sent), model=aim.model, rows_file=rows_file)
-    with _progress_bar() as on_progress:
-        measured = asyncio.run(wiring.measure_endpoint(endpoint, _workload(sent), on_progress))
+    rows_file = output / laboratory.ROWS
+    with _progress_bar() as (on_wait, on_progress):
+        if package is not None:
+            measured = laboratory.bench_package(definitions.package(package), output, on_wait, on_progress)
+        else:
+            target = endpoint.BenchTarget(connection=_connection(aim, sent), model=aim.model, rows_file=rows_file)
+            measured = asyncio.run(endpoint.measure_endpoint(target, _workload(sent), on_progress))
+    if measured.report.valid:
+        _write_receipt(measured, rows_file)
     if output_format == "json":
-        found = measured.found
-        print_json(
-            document.of_report(
-                measured.report, model=found.how.model, engine=found.engine, rows_file=str(rows_file), notes=found.notes
-            )
-        )
+        print_json(_document(measured, rows_file))
     else:
         _print_text(measured, rows_file)
     return PROVEN if measured.report.valid else UNDECIDED
+
+
+def _document(measured: endpoint.EndpointMeasurement, rows_file: Path) -> dict[str, object]:
+    found = measured.found
+    return document.of_report(
+        measured.report, model=found.how.model, engine=found.engine, rows_file=str(rows_file), notes=found.notes
+    )
+
+
+def _write_receipt(measured: endpoint.EndpointMeasurement, rows_file: Path) -> None:
+    """Write what was measured beside its rows, bound to them by their digest; an invalid run gets none."""
+    receipt = {**_document(measured, rows_file), "rows": rows_file.name, "rows_sha256": digest_of(rows_file).hex}
+    write_whole(rows_file.with_name("receipt.json"), json.dumps(receipt, indent=2).encode() + b"\n")
 
 
 def _connection(aim: Target, sent: Load) -> Connection:
@@ -141,7 +159,7 @@ def _workload(sent: Load) -> Workload:
 
 
 @contextlib.contextmanager
-def _progress_bar() -> Iterator[Callable[[BenchProgress], None]]:
+def _progress_bar() -> Iterator[tuple[Callable[[float, str], None], Callable[[BenchProgress], None]]]:
     """Show the progress on stderr while the block runs."""
     columns = (
         TextColumn("{task.description}"),
@@ -159,10 +177,13 @@ def _progress_bar() -> Iterator[Callable[[BenchProgress], None]]:
             description = f"{progress.cell} {progress.phase}"
             bar.update(task, description=description, completed=progress.done, total=progress.planned, failed=failed)
 
-        yield show
+        def wait(seconds: float, line: str) -> None:
+            bar.update(task, description=f"waiting for health, {seconds:.0f} s: {line[:_LINE]}")
+
+        yield wait, show
 
 
-def _print_text(measured: "wiring.EndpointMeasurement", rows_file: Path) -> None:
+def _print_text(measured: endpoint.EndpointMeasurement, rows_file: Path) -> None:
     report, found = measured.report, measured.found
     console = Console(highlight=False, soft_wrap=True)
     engine = found.engine or "engine not recognised"

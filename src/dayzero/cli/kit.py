@@ -17,11 +17,12 @@ from dayzero_verify.report import ExitCode
 
 APP = cyclopts.App(
     name="kit",
-    help="""Can a stranger check it? Check a kit, and show what is in it.
-
-Both commands run dayzero-verify, and end with its exit codes: 0 verified, 2 usage, 3 undecided (an input cannot be read, or
-a required check was not made), 10 signature or key, 12 bytes differ, 13 a file is extra or missing, 14 unsafe archive, 15
-wrong statement or another kit, 30 the verifier failed.""",
+    help=(
+        "Can a stranger check it? Check a kit, and show what is in it.\n\n"
+        "Both commands run dayzero-verify, and end with its exit codes: 0 verified, 2 usage, 3 undecided (an input cannot be "
+        "read, or a required check was not made), 10 signature or key, 12 bytes differ, 13 a file or receipt is extra or "
+        "missing, 14 unsafe archive, 15 wrong statement or another kit, 30 the verifier failed."
+    ),
 )
 
 KitPath = Annotated[Path, Parameter(help="The kit's archive.")]
@@ -102,13 +103,14 @@ def _require_key(key: tuple[Path, ...]) -> None:
 
 def _write(proof: Proof, folder: Path) -> None:
     """Write the files of the proof; nothing that exists is overwritten."""
+    there = [folder / name for name, _ in proof.files if (folder / name).exists()]
+    if there:
+        raise InputError(f"{there[0]} exists already", hint="Give -o an empty or a new folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in proof.files:
             with (folder / name).open("xb") as file:
                 file.write(content)
-    except FileExistsError as error:
-        raise InputError(f"{error.filename} exists already", hint="Give -o an empty or a new folder.") from error
     except OSError as error:
         raise InputError(f"cannot write {error.filename}: {error.strerror}", hint="Give -o another folder.") from error
 

@@ -3,6 +3,7 @@
 A version is not a pin (wheels with build tags share one version), nor is a branch or an image tag.
 """
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -30,6 +31,11 @@ class Sha256:
 
     def __str__(self) -> str:
         return self.hex
+
+    @classmethod
+    def of(cls, content: bytes) -> "Sha256":
+        """Name bytes by their digest."""
+        return cls(hashlib.sha256(content).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,10 +81,11 @@ def _origin(origin: ModelOrigin) -> str:
 
 def _absent(package: Package) -> str:
     model = package.recipe.model
+    files = "1 file" if len(model.files) == 1 else f"{len(model.files)} files"
     lines = [
         "## What is not in it",
         "",
-        f"- The weights: {len(model.files)} file(s), {model.size}, licence {model.licence}; `model.sha256` names them.",
+        f"- The weights: {model.size} in {files}, licence {model.licence}; `model.sha256` names them.",
         "- The engine's wheels: `requirements.lock` names them.",
         "- The signature, the key and the verifier, which have to come from outside.",
         *(f"- A number for {entry.topic}: {entry.why}" for entry in package.unmeasured),

@@ -21,8 +21,9 @@ from dayzero.audit.model import Report as AuditReport
 from dayzero.bench.model import Outcome, Progress
 from dayzero.bench.report import Report as BenchReport
 from dayzero.bringup.model import Captured
-from dayzero.core.errors import InputError
+from dayzero.core.errors import InputError, RemoteError
 from dayzero.core.launch import LaunchSpec
+from dayzero.core.package import Package
 from dayzero.core.pins import EngineBuild, ModelPin
 from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Workload
@@ -30,10 +31,10 @@ from dayzero.engines.interface import Engine
 from dayzero.engines.llamacpp.seeded import GENERATORS
 from dayzero.fit.check import fit
 from dayzero.fit.model import Report as FitReport
-from dayzero.serve.model import Start
+from dayzero.serve.model import Healthy, Start
 from dayzero.serve.start import wait_until_healthy
 from dayzero.wiring.definitions import advisories
-from dayzero.wiring.endpoint import BenchTarget, measure_endpoint
+from dayzero.wiring.endpoint import BenchTarget, EndpointMeasurement, measure_endpoint
 from dayzero.wiring.plugins import engine, kernel_library
 from dayzero.wiring.settings import cache_folder, python_executable
 
@@ -164,13 +165,18 @@ class LocalSession:
         self, workload: Workload, on_progress: Callable[[Progress], None]
     ) -> tuple[Outcome, BenchReport, Captured]:
         """Run the grid; the rows are on disk as they come, and are given back as captured."""
+        measured = self.measure_endpoint(workload, on_progress)
         rows = self._folder / ROWS
-        streams = max(cell.concurrency for cell in workload.cells)
-        target = BenchTarget(connection=Connection(url=self.url, streams=streams), model="", rows_file=rows)
-        measured = asyncio.run(measure_endpoint(target, workload, on_progress))
         command = f"dayzero bench (build {self._launch.distribution}, workload seed {workload.seed})"
         captured = Captured(name=rows.name, content=rows.read_bytes(), command=command)
         return measured.outcome, measured.report, captured
+
+    def measure_endpoint(self, workload: Workload, on_progress: Callable[[Progress], None]) -> EndpointMeasurement:
+        """Run the grid, and give what the endpoint was found to be besides."""
+        streams = max(cell.concurrency for cell in workload.cells)
+        connection = Connection(url=self.url, streams=streams)
+        target = BenchTarget(connection=connection, model="", rows_file=self._folder / ROWS)
+        return asyncio.run(measure_endpoint(target, workload, on_progress))
 
     def log(self) -> Captured:
         """Give its log, paths neutralised."""
@@ -232,6 +238,29 @@ class LocalWorkbench:
                 place.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(cached.resolve(), target_is_directory=True)
         return place
+
+
+def bench_package(
+    package: Package, folder: Path, on_wait: Callable[[float, str], None], on_progress: Callable[[Progress], None]
+) -> EndpointMeasurement:
+    """Start a package's engine, measure its workload and stop it.
+
+    Args:
+        package: What is started and measured.
+        folder: An empty folder for launch files, log and rows.
+        on_wait: Told the seconds and the newest line of the log while the engine comes up.
+        on_progress: Called after each row.
+
+    Raises:
+        RemoteError: The engine did not become healthy.
+    """
+    recipe = package.recipe
+    with LocalWorkbench(new_folder(folder)).start(recipe, recipe.engine, "engine.log") as session:
+        start = session.wait(on_wait)
+        if not isinstance(start, Healthy):
+            cause = f": {start.root.text.strip()}" if start.root else ""
+            raise RemoteError(f"{recipe.engine} did not become healthy{cause}", hint=f"Read {session.log_path}.")
+        return session.measure_endpoint(package.workload, on_progress)
 
 
 def _program(argv: tuple[str, ...]) -> tuple[str, ...]:

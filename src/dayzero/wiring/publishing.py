@@ -117,18 +117,20 @@ def pack_kit(package: Package, definition: str, measured: Measured, ledger: Ledg
         attestation=attestation,
         key=public,
         report=report,
-        facts=_facts(packed, PublicKey(key.public_key), archive, public),
+        facts=_facts(package, packed, PublicKey(key.public_key), public),
     )
 
 
-def _facts(packed: Packed, key: PublicKey, archive: Path, public: Path) -> KitFacts:
+def _facts(package: Package, packed: Packed, key: PublicKey, public: Path) -> KitFacts:
+    kit = packed.kit
+    weights = {pin.sha256 for pin in package.recipe.model.files}
     return KitFacts(
-        archive=archive.name,
-        size=Bytes(len(packed.kit.archive)),
-        weight_bytes=Bytes(0),
+        archive=kit.file_name,
+        size=Bytes(len(kit.archive)),
+        weight_bytes=Bytes(sum(file.size for file in kit.files if file.sha256 in weights)),
         key_fingerprint=key.keyid,
         demo_key=True,
-        verify_command=f"dayzero-verify {archive.name} --key {public.name}",
+        verify_command=f"dayzero-verify {kit.file_name} --key {public.name}",
     )
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from tests import samples
+from tests.conftest import EmbeddedEngine
 
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.pins import FilePin
@@ -20,8 +22,6 @@ from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
 from dayzero.engines.llamacpp import ENGINE
 from dayzero.engines.llamacpp.seeded import make_kimi_k3
-from tests import samples
-from tests.conftest import EmbeddedEngine
 
 START_BUDGET_S, STOP_BUDGET_S = 60, 5
 FLAGS = ("--n-ctx", "8192", "--n-parallel", "4", "--cpuparams.n-threads", "1", "--kv-unified", "true")

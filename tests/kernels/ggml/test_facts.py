@@ -1,11 +1,11 @@
 import pytest
+from tests.conftest import EmbeddedEngine
+from tests.simulators.build_files import BuildInMemory
+from tests.simulators.elf_image import ElfImageWriter, add_tensor_types
 
 from dayzero.adapters.builds import WheelFiles
 from dayzero.audit.model import FactTable, Unread
 from dayzero.kernels.ggml.facts import read_tensor_types
-from tests.conftest import EmbeddedEngine
-from tests.simulators.build_files import BuildInMemory
-from tests.simulators.elf_image import ElfImageWriter, add_tensor_types
 
 FIRST = [("f32", 1, 4), ("f16", 1, 2), ("q4_0", 32, 18), ("q4_1", 32, 20)]
 
@@ -45,7 +45,7 @@ def test_each_type_has_the_byte_of_its_name():
     ],
     ids=["another layout", "another start", "no shared object", "two libraries"],
 )
-def test_what_is_not_exactly_one_table_is_unread(types, copies, said):
+def test_what_is_not_exactly_one_table_is_unread(types: list[tuple[str, int, int]], copies: int, said: str):
     facts = read_tensor_types(build(types, copies))
     assert isinstance(facts, Unread)
     assert said in facts.reason

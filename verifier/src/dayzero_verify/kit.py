@@ -197,9 +197,8 @@ def _check_subject(case: _Case, kit: bytes, statement: KitStatement) -> None:
         case.passed("subject", f"the signed digest is that of this archive, {case.sha256}")
         return
     code, difference = _explain_difference(kit, statement)
-    raise _RefusedError(
-        "subject", code, f"the archive has sha256 {case.sha256}, signed is {statement.subject}: {difference}"
-    )
+    digests = f"the archive has sha256 {case.sha256}, signed is {statement.subject}"
+    raise _RefusedError("subject", code, f"{difference} ({digests})")
 
 
 def _explain_difference(kit: bytes, statement: KitStatement) -> tuple[ExitCode, str]:

@@ -30,7 +30,7 @@ _DEFAULTS: tuple[tuple[str, object], ...] = (
     ("ui", False),
     ("offline", True),
     ("fit_params", False),  # it would change the context length behind the recipe's back
-    ("cache_ram_mib", 0),  # the prompt cache would take up to 8 GiB of host memory unasked
+    ("cache_ram_mib", 1),  # the prompt cache would take up to 8 GiB of host memory unasked
 )
 
 
@@ -164,9 +164,8 @@ def _end_with_parent() -> None:
 
 
 def _leave(*_: object) -> NoReturn:
-    # The engine's threads have no orderly end that is bound in time; it holds nothing that has to be saved.
-    sys.stdout.flush()
-    sys.stderr.flush()
+    # The engine's threads have no orderly end that is bound in time, and it holds nothing that has to be saved. Flushing
+    # here would fail where the signal comes in the middle of a print.
     os._exit(0)
 
 

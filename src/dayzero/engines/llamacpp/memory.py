@@ -131,7 +131,7 @@ def _plan(header: GgufHeader, settings: dict[str, str]) -> ContextPlan:
         slots=slots,
         cells=of_slot if unified else of_slot * slots,
         cells_of_slot=of_slot,
-        micro_batch=min(_whole(settings, "n_ubatch"), _whole(settings, "n_batch"), of_slot),
+        micro_batch=min(_whole(settings, "n_ubatch"), _whole(settings, "n_batch"), context),
     )
 
 

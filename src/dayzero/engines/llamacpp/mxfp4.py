@@ -19,7 +19,7 @@ def quantise(values: NDArray[np.float32]) -> NDArray[np.uint8]:
     blocks = values.reshape(-1, BLOCK)
     largest = np.abs(blocks).max(axis=1)
     _, exponent = np.frexp(largest)  # largest = m * 2**exponent with 0.5 <= m < 1
-    scale = np.where(largest > 0, exponent - 1 - _LARGEST_EXPONENT + _EXPONENT_BIAS, 0)
+    scale = np.where(largest > 0, np.maximum(exponent - 1 - _LARGEST_EXPONENT + _EXPONENT_BIAS, 0), 0)
     scaled = np.ldexp(blocks, (_EXPONENT_BIAS - scale)[:, None])
     table = np.array([*_E2M1, *(-number for number in _E2M1)], np.float32)
     nearest = np.abs(scaled[:, :, None] - table).argmin(axis=2).astype(np.uint8)

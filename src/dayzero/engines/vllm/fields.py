@@ -37,7 +37,7 @@ class ConfigFields:
         (vllm 0.32.0, engine/arg_utils.py, _compute_kwargs).
         """
         parts = set(_parts(annotation))
-        return "bool" in parts
+        return "bool" in parts and parts != {"bool", "str", "None"}
 
     def is_boolean(self, config: str, name: str) -> bool:
         """Say whether a field of a config class is a boolean flag.

@@ -1,0 +1,225 @@
+"""The whole job on the embedded engine, and what happens to it when things go wrong."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from dayzero_verify.inputs import examine_files
+from tests.e2e.conftest import Run, command, environment
+
+pytestmark = pytest.mark.engine
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory, embedded_engine, dayzero: Run):
+    """One complete bring-up of the tiny Kimi-K3, shared by the tests that only read it."""
+    assert embedded_engine
+    folder = tmp_path_factory.mktemp("tiny")
+    return folder, dayzero("demo", "--no-serve", "--port", str(free_port()), cwd=folder)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def run_folder(folder: Path) -> Path:
+    return folder / "dayzero-demo" / "demo-kimi-k3-tiny"
+
+
+def copy_of(tiny: tuple[Path, object], tmp_path: Path) -> Path:
+    target = tmp_path / "run"
+    shutil.copytree(run_folder(tiny[0]), target, symlinks=True)
+    return target
+
+
+def engines_below(folder: Path) -> list[int]:
+    """Find processes that were started inside a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if Path(os.readlink(entry / "cwd")).is_relative_to(folder):  # noqa: PTH115
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def test_the_demo_tells_the_story_and_ends_with_everything_proven(tiny):
+    folder, done = tiny
+    assert done.returncode == 0, done.stdout + done.stderr
+    titles = re.findall(r"^\[\d/9\] (\w+)", done.stdout, re.MULTILINE)
+    assert titles == ["audit", "start", "audit", "fit", "serve", "measure", "file", "pack", "list"]
+    assert "refuted" in done.stdout
+    assert "first build without this wall is 2026.8.10566" in done.stdout
+    assert "unknown model architecture: 'kimi-k3'" in done.stdout
+    assert engines_below(folder) == []
+
+
+def test_every_number_that_it_printed_stands_in_the_ledger_and_on_the_card(tiny, dayzero: Run):
+    folder, done = tiny
+    run = run_folder(folder)
+    page = (run / "site" / "packages" / "demo-kimi-k3-tiny" / "index.html").read_text(encoding="utf-8")
+    printed = re.findall(r"^  (\d+\.\d+ (?:ms|tok/s|s))  ", done.stdout, re.MULTILINE)
+    assert len(printed) == 9
+    assert [text for text in printed if f">{text}</data>" not in page] == []
+    checked = dayzero("evidence", "check", str(run), "--output-format", "json", cwd=folder)
+    assert checked.returncode == 0, checked.stdout
+    assert json.loads(checked.stdout)["findings"] == []
+
+
+def test_the_kit_holds_no_weight_byte_and_verifies_for_a_stranger(tiny):
+    kit = run_folder(tiny[0]) / "kit" / "demo-kimi-k3-tiny-1.0.0.kit.zip"
+    examination = examine_files(kit, None, [kit.parent / "demo.pub.pem"])
+    assert examination.report.exit_code == 0
+    assert examination.content is not None
+    names = {file.path for file in examination.content.files}
+    assert {"serve.py", "serve.sh", "compose.yaml", "kubernetes.yaml", "package.toml", "requirements.lock"} <= names
+    assert not [name for name in names if name.endswith(".gguf")]
+    assert kit.stat().st_size < 3_000_000
+
+
+@pytest.mark.parametrize("change", ["a byte", "a file", "a key"])
+def test_a_changed_kit_and_a_foreign_key_are_refused_with_exit_codes_of_their_own(tiny, tmp_path, change):
+    run = copy_of(tiny, tmp_path)
+    kit, key = run / "kit" / "demo-kimi-k3-tiny-1.0.0.kit.zip", run / "kit" / "demo.pub.pem"
+    match change:
+        case "a byte":
+            content = bytearray(kit.read_bytes())
+            content[content.index(b"--n-ctx") + 3] ^= 1
+            kit.write_bytes(content)
+        case "a file":
+            with kit.open("ab") as stream:
+                stream.write(b"PK\x03\x04extra")
+        case _:
+            subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", "k.pem"], cwd=tmp_path, check=True)
+            subprocess.run(["openssl", "pkey", "-in", "k.pem", "-pubout", "-out", str(key)], cwd=tmp_path, check=True)
+    code = examine_files(kit, None, [key]).report.exit_code
+    assert code == {"a byte": 12, "a file": 14, "a key": 10}[change]
+
+
+def test_a_changed_digit_in_a_raw_file_names_the_card_that_rests_on_it(tiny, tmp_path, dayzero: Run):
+    run = copy_of(tiny, tmp_path)
+    raw = next(file for file in (run / "evidence" / "raw").iterdir() if b"bench-row" in file.read_bytes()[:200])
+    text = raw.read_bytes()
+    raw.chmod(0o644)
+    raw.write_bytes(text.replace(b'"sent_ns":1', b'"sent_ns":2', 1) if b'"sent_ns":1' in text else text.replace(b"1", b"2", 1))
+    checked = dayzero("evidence", "check", str(run), cwd=tmp_path)
+    assert checked.returncode == 1, checked.stdout
+    assert re.search(r"site/packages/demo-kimi-k3-tiny/index\.html:\d+", checked.stdout)
+
+
+def test_a_retracted_claim_leaves_the_rebuilt_card_and_its_reason_takes_its_place(tiny, tmp_path, dayzero: Run):
+    run = copy_of(tiny, tmp_path)
+    slug, why = "demo-kimi-k3-tiny/c1-output-tok-s", "the machine was not quiet"
+    done = dayzero("evidence", "retract", slug, str(run), "--why", why, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "index.html" in done.stdout
+    stale = dayzero("evidence", "check", str(run), cwd=tmp_path)
+    assert stale.returncode == 1
+    built = dayzero("catalog", "build", "--evidence", str(run / "evidence"), "-o", str(tmp_path / "site"), cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    page = (tmp_path / "site" / "packages" / "demo-kimi-k3-tiny" / "index.html").read_text(encoding="utf-8")
+    assert f'data-claim="{slug}"' not in page
+    assert why in page
+
+
+def test_a_port_that_is_taken_is_said_before_anything_is_started(tmp_path, embedded_engine, dayzero: Run):
+    assert embedded_engine
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        done = dayzero("demo", "--no-serve", "--port", str(port), cwd=tmp_path)
+    assert done.returncode == 3
+    assert f"error: port {port} on 127.0.0.1 is already taken" in done.stderr
+    assert "hint: " in done.stderr
+    assert engines_below(tmp_path) == []
+
+
+def start_demo(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(["demo", "--no-serve", "--port", str(free_port())]),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_rows(folder: Path, number: int) -> Path:
+    rows = run_folder(folder) / "requests.jsonl"
+    deadline = time.monotonic() + 120
+    while not rows.exists() or rows.read_bytes().count(b"\n") < number:
+        assert time.monotonic() < deadline, "no rows came"
+        time.sleep(0.02)
+    return rows
+
+
+def test_an_engine_killed_in_mid_measurement_leaves_its_rows_no_receipt_and_exit_3(tmp_path, embedded_engine):
+    assert embedded_engine
+    demo = start_demo(tmp_path)
+    rows = wait_for_rows(tmp_path, 3)
+    for pid in engines_below(run_folder(tmp_path) / "launch"):
+        os.kill(pid, signal.SIGKILL)
+    _, said = demo.communicate(timeout=120)
+    assert demo.returncode == 3, said
+    assert "stopped at measure" in said
+    assert "no receipt was written" in said
+    assert rows.read_bytes().count(b"\n") >= 3
+    assert all(json.loads(line)["schema"] == "dayzero/bench-row/v1" for line in rows.read_bytes().splitlines())
+    assert not (run_folder(tmp_path) / "kit").exists()
+    assert engines_below(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_demo_leaves_no_engine_behind(tmp_path, embedded_engine, number):
+    assert embedded_engine
+    demo = start_demo(tmp_path)
+    rows = wait_for_rows(tmp_path, 1)
+    demo.send_signal(number)
+    demo.communicate(timeout=60)
+    assert demo.returncode != 0
+    assert rows.exists()
+    deadline = time.monotonic() + 10
+    while engines_below(tmp_path):
+        assert time.monotonic() < deadline, "an engine was left behind"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 300 kB: enough to start and to measure for a while, too small for the whole."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(folder)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"this user may not mount a small disk: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_full_is_said_and_what_was_measured_stays(small_disk, embedded_engine, dayzero: Run):
+    assert embedded_engine
+    done = dayzero("demo", "--no-serve", "--port", str(free_port()), cwd=small_disk)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "error: the disk is full" in done.stderr
+    assert "hint: " in done.stderr
+    assert (run_folder(small_disk) / "requests.jsonl").stat().st_size > 0
+    assert not (run_folder(small_disk) / "kit").exists()
+    assert engines_below(small_disk) == []

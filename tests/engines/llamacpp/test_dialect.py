@@ -1,0 +1,81 @@
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dayzero.bench.model import Usage
+from dayzero.core.errors import RemoteError
+from dayzero.engines.llamacpp.dialect import LlamaCppDialect
+
+ANSWERS = Path(__file__).parent / "answers"
+DIALECT = LlamaCppDialect()
+
+
+def answer(name: str) -> Mapping[str, Any]:
+    recorded: Mapping[str, Any] = json.loads((ANSWERS / name).read_text())
+    return recorded
+
+
+def test_usage_is_read_from_the_last_chunk_with_the_tokens_that_came_from_the_cache():
+    assert DIALECT.usage(answer("usage_chunk.json")) == Usage(prompt_tokens=6, completion_tokens=2, cached_tokens=2)
+
+
+def test_usage_without_details_has_nothing_cached():
+    chunk = {"usage": {"prompt_tokens": 6, "completion_tokens": 2}}
+    assert DIALECT.usage(chunk) == Usage(prompt_tokens=6, completion_tokens=2, cached_tokens=0)
+
+
+@pytest.mark.parametrize("chunk", [{}, {"usage": None}, {"usage": {"prompt_tokens": 6}}, answer("text_chunk.json")])
+def test_a_chunk_without_counts_has_no_usage(chunk: Mapping[str, object]):
+    assert DIALECT.usage(chunk) is None
+
+
+def test_an_exact_length_is_asked_for_by_ignoring_the_end_of_text():
+    assert DIALECT.length_fields(64) == {"max_tokens": 64, "ignore_eos": True}
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        {},
+        {"data": []},
+        {"data": [{"id": "m", "owned_by": "vllm"}]},
+        {"data": [{"owned_by": "llamacpp"}, {"owned_by": "x"}]},
+    ],
+)
+def test_models_of_others_are_not_recognised(models: Mapping[str, object]):
+    assert not DIALECT.recognises(models)
+
+
+def test_log_probabilities_are_read_by_token_id():
+    first, second = DIALECT.top_logprobs(answer("completion.json")["choices"][0])
+    assert first == {280: -1.4442986249923706, 118: -1.8837403059005737, 339: -1.908839225769043}
+    assert set(second) == {339, 331, 92}
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {},
+        {"logprobs": None},
+        {"logprobs": {"content": None}},
+        {"logprobs": {"top_logprobs": [{" Paris": -0.1}]}},
+        {"logprobs": {"content": [{"token": "a"}]}},
+        {"logprobs": {"content": [{"top_logprobs": [{"token": "a", "logprob": -0.1}]}]}},
+        {"logprobs": {"content": [{"top_logprobs": [{"id": 1, "logprob": None}]}]}},
+    ],
+)
+def test_another_shape_is_a_remote_error(choice: Mapping[str, object]):
+    with pytest.raises(RemoteError, match=r"llama\.cpp's shape"):
+        DIALECT.top_logprobs(choice)
+
+
+def test_the_fingerprint_names_the_build_and_the_kind_of_weights():
+    assert DIALECT.fingerprint(answer("models.json"), answer("completion.json")) == "llama.cpp b0-unknown, MXFP4 MoE"
+
+
+@pytest.mark.parametrize("completion", [{}, {"system_fingerprint": ""}, {"system_fingerprint": 7}])
+def test_an_answer_that_does_not_say_which_build_it_is_has_no_fingerprint(completion: Mapping[str, object]):
+    assert DIALECT.fingerprint(answer("models.json"), completion) == ""
