@@ -1,17 +1,20 @@
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
 from dayzero.adapters.disk import digest_of, disk_errors, whole_file, write_whole
 from dayzero.core.errors import RemoteError
 
+FULL = Path("/dev/full")
+
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     target = tmp_path / "folder" / "file"
-    with pytest.raises(RuntimeError, match="half way"), whole_file(target) as temporary:
+    with pytest.raises(IsADirectoryError), whole_file(target) as temporary:
         temporary.write_bytes(b"half")
-        raise RuntimeError("half way")
+        tmp_path.write_bytes(b"not a file")
     assert list(target.parent.iterdir()) == []
     write_whole(target, b"whole")
     assert target.read_bytes() == b"whole"
@@ -23,15 +26,10 @@ def test_a_digest_is_that_of_sha256sum(tmp_path):
     assert digest_of(tmp_path / "f").hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")  # noqa: PTH110
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_said_with_the_path_that_could_not_be_written(tmp_path):
-    with (
-        pytest.raises(RemoteError, match=f"the disk is full: {tmp_path}"),
-        disk_errors(tmp_path),
-        open("/dev/full", "wb") as full,
-    ):  # noqa: PTH123
-        full.write(b"x")
-        full.flush()
+    with pytest.raises(RemoteError, match=f"the disk is full: {tmp_path}"), disk_errors(tmp_path):
+        FULL.write_bytes(b"x")
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])

@@ -216,3 +216,16 @@ def test_the_published_pages_are_readme_docs_site_and_those_named(tmp_path: Path
 def test_a_named_page_has_to_be_there(tmp_path: Path):
     with pytest.raises(InputError):
         published_pages(tmp_path, (tmp_path / "no.md",))
+
+
+def test_a_ledger_that_cannot_be_read_is_said(tmp_path: Path):
+    (tmp_path / "ledger.jsonl").mkdir()
+    with pytest.raises(RemoteError):
+        EvidenceFolder(tmp_path).ledger.read()
+
+
+def test_a_raw_file_that_is_there_and_cannot_be_read_is_not_called_gone(tmp_path: Path):
+    digest = sha256_of(b"x")
+    (tmp_path / "raw" / digest.hex).mkdir(parents=True)
+    with pytest.raises(RemoteError):
+        EvidenceFolder(tmp_path).raw.read(digest)

@@ -87,7 +87,7 @@ def test_every_harmless_habit_of_a_server_is_understood(behaviour: Behaviour, ch
 
 
 @pytest.mark.parametrize("key", ["content", "reasoning", "reasoning_content"])
-def test_a_role_chunk_is_no_token_and_reasoning_is_text(key: Any):  # noqa: ANN401  (one of three literals)
+def test_a_role_chunk_is_no_token_and_reasoning_is_text(key: Any):
     chat = replace(ANSWER, role_chunk=True, text_key=key, ttft_s=0.05)
     row = one(chat, ask(prompt=TextPrompt(text="say hello please")), how=replace(HOW, route=CHAT))
     assert row.ok

@@ -1,12 +1,12 @@
 from dataclasses import replace
 
 import pytest
+from tests.samples import DIGEST, build, recipe
 
 from dayzero.advisories.model import Advisory, Finding
 from dayzero.audit.check import audit
 from dayzero.audit.model import BuildFacts, Facts, FactTable, Unread
 from dayzero.core.verdict import Place, Proven, Refuted, Undecided
-from tests.samples import DIGEST, build, recipe
 
 WHOLE = Place(artifact="xllamacpp 2.0", file="x.so", position="byte 0x100")
 

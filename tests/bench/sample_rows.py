@@ -23,11 +23,11 @@ GOOD = Row(
 )
 
 
-def row(**changes: Any) -> Row:  # noqa: ANN401  (any field of a row)
+def row(**changes: Any) -> Row:
     return replace(GOOD, **changes)
 
 
-def rows(count: int, **changes: Any) -> tuple[Row, ...]:  # noqa: ANN401  (any field of a row)
+def rows(count: int, **changes: Any) -> tuple[Row, ...]:
     """Good rows, one after the other without a pause."""
     step = GOOD.end_ns - GOOD.sent_ns
     return tuple(

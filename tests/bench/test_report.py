@@ -20,7 +20,7 @@ def judge(*measured: Row, environment: Environment = QUIET, lag_ms: tuple[float,
     return report(outcome, Workload(seed=1, cells=(CELL,)), environment)
 
 
-def last(**changes: Any) -> tuple[Row, ...]:  # noqa: ANN401  (any field of a row)
+def last(**changes: Any) -> tuple[Row, ...]:
     """Twenty rows, the last one changed."""
     whole = rows(20)
     stamps = {name: getattr(whole[-1], name) for name in ("index", "sent_ns", "first_byte_ns", "content_ns", "end_ns")}

@@ -2,6 +2,7 @@ import json
 from dataclasses import dataclass, field, replace
 
 import pytest
+from tests.samples import package, recipe
 
 from dayzero import wiring
 from dayzero.bringup.filing import file_run
@@ -11,7 +12,6 @@ from dayzero.core.package import ClaimRef
 from dayzero.core.pins import Sha256
 from dayzero.evidence.model import Claim, NotMeasured, RawFile
 from dayzero.evidence.subject import recipe_digest
-from tests.samples import package, recipe
 
 START = Captured(name="start.json", content=json.dumps({"seconds": "0.6419"}).encode(), command="serve")
 BRINGUP = Captured(

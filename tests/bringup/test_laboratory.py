@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
+from tests.samples import build, package
 
 from dayzero.audit.model import Report as AuditReport
 from dayzero.bench.model import Aborted, Environment, Finished, Outcome, Progress
@@ -21,7 +22,6 @@ from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict
 from dayzero.core.workload import Workload
 from dayzero.fit.model import Report as FitReport
 from dayzero.serve.model import Died, Healthy, LogLine, Start, TimedOut
-from tests.samples import build, package
 
 OLD = build("1.0")
 CAUSE = LogLine(number=3, text="E unknown model architecture")
@@ -31,7 +31,9 @@ CAUSE = LogLine(number=3, text="E unknown model architecture")
 class Bench:
     """Answers as told, and notes which engines run."""
 
-    audits: dict[str, Verdict] = field(default_factory=lambda: {"1.0": Refuted("no kimi-k3"), "2.0": Proven("all there")})
+    audits: dict[str, Verdict] = field(
+        default_factory=lambda: {"1.0": Refuted("no kimi-k3"), "2.0": Proven("all there")}
+    )
     starts: dict[str, Start] = field(
         default_factory=lambda: {"1.0": Died(seconds=0.1, exit_code=1, root=CAUSE), "2.0": Healthy(seconds=0.5)}
     )
@@ -86,7 +88,12 @@ class Session:
         on_progress(Progress(cell="c1", phase="measured", done=1, planned=1, failed=0))
         environment = Environment(client="test", cores=1, load_before=0.0, load_after=0.0)
         report = BenchReport(
-            seed=workload.seed, cells=(), environment=environment, lag_ms=(), invalid_because=self.bench.invalid, notes=()
+            seed=workload.seed,
+            cells=(),
+            environment=environment,
+            lag_ms=(),
+            invalid_because=self.bench.invalid,
+            notes=(),
         )
         return self.bench.outcome, report, Captured(name="requests.jsonl", content=b"{}\n", command="bench")
 
@@ -180,6 +187,7 @@ def test_an_engine_is_stopped_when_the_reader_interrupts():
 
     class Interrupting(Listener):
         def measuring(self, progress: Progress) -> None:
+            assert progress
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

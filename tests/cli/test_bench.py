@@ -15,7 +15,7 @@ from dayzero.bench.rows import read
 from dayzero.cli.main import run
 
 # Slow enough that a busy machine still keeps 95 % of the requests in flight.
-STEADY = Behaviour(ttft_s=0.1, itl_s=0.01)
+STEADY = Behaviour(ttft_s=0.25, itl_s=0.01)
 SMALL = ("--requests", "12", "--warmup", "2", "--input-tokens", "40", "--output-tokens", "6", "--concurrency", "2")
 
 
@@ -23,7 +23,7 @@ def bench(server: OpenAiServer, out: Path, *words: str) -> int:
     return run(["bench", "--url", server.url, "-o", str(out), *SMALL, *words])
 
 
-def document(capsys: pytest.CaptureFixture[str]) -> Any:  # noqa: ANN401  (a JSON document)
+def document(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
@@ -35,9 +35,9 @@ def test_a_good_server_is_measured_and_believed(tmp_path: Path, capsys: pytest.C
     assert code == 0
     assert printed["schema"] == "dayzero/bench/v1"
     assert printed["seed"] == 3
-    assert printed["metrics"]["ttft_ms"]["p50"] >= 100
+    assert printed["metrics"]["ttft_ms"]["p50"] >= 250
     assert printed["metrics"]["ttft_ms"]["n"] == 12
-    assert 0 < printed["metrics"]["output_tok_s"] < 2 * 6 / 0.15
+    assert 0 < printed["metrics"]["output_tok_s"] < 2 * 6 / 0.3
     rows = read((tmp_path / "requests.jsonl").read_bytes()).rows
     assert sum(row.phase == "measured" for row in rows) == 12
     assert sum(row.phase == "warmup" for row in rows) == 2
@@ -79,7 +79,7 @@ def test_figures_that_must_not_be_believed_say_so_and_exit_3(
 
 
 def test_chunks_of_several_tokens_give_a_chunk_gap_and_no_itl(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    with serving_in_thread(Behaviour(ttft_s=0.1, itl_s=0.01, tokens_per_chunk=3)) as server:
+    with serving_in_thread(Behaviour(ttft_s=0.25, itl_s=0.02, tokens_per_chunk=3)) as server:
         assert bench(server, tmp_path, "--output-format", "json") == 0
     metrics = document(capsys)["metrics"]
     assert metrics["itl_ms"]["p50"] is None

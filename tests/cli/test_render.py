@@ -25,10 +25,10 @@ class LosesTheLastWord:
     def file_name(self, spec: LaunchSpec) -> str:
         return f"{spec.name}.lossy"
 
-    def companions(self, spec: LaunchSpec) -> tuple[tuple[str, str], ...]:  # noqa: ARG002
+    def companions(self, spec: LaunchSpec) -> tuple[tuple[str, str], ...]:
         return (("beside.lossy", ""),)
 
-    def deltas(self, spec: LaunchSpec) -> tuple[Delta, ...]:  # noqa: ARG002
+    def deltas(self, spec: LaunchSpec) -> tuple[Delta, ...]:
         return ()
 
     def render(self, spec: LaunchSpec) -> str:
@@ -90,7 +90,7 @@ def test_json_says_the_same(
     assert document["launch"] == {"name": "demo", "argv_words": 11, "env_entries": 2}
     (file,) = document["files"]
     assert (file["target"], file["path"], file["proven"]) == ("compose", str(tmp_path / "compose.yaml"), True)
-    assert [(delta["flag"], delta["value"]) for delta in file["deltas"]] == [("--host", "0.0.0.0")]  # noqa: S104
+    assert [(delta["flag"], delta["value"]) for delta in file["deltas"]] == [("--host", "0.0.0.0")]
     assert file["validators"] == [{"name": "judge", "answer": "not checked", "reason": "judge is not installed"}]
     assert document["companions"] == [str(tmp_path / "Dockerfile")]
 

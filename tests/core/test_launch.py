@@ -24,8 +24,8 @@ def spec(**changes: object) -> LaunchSpec:
 
 
 def test_a_delta_replaces_the_value_after_its_flag_and_nothing_else():
-    changed = apply_deltas(spec(), (Delta(flag="--host", value="0.0.0.0", why="a container"),))  # noqa: S104
-    assert changed.argv == ("python3", "serve.py", "--host", "0.0.0.0", "--port", "1")  # noqa: S104
+    changed = apply_deltas(spec(), (Delta(flag="--host", value="0.0.0.0", why="a container"),))
+    assert changed.argv == ("python3", "serve.py", "--host", "0.0.0.0", "--port", "1")
     assert changed.env == spec().env
 
 

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.e2e.conftest import Run, command, environment
 
 from dayzero_verify.inputs import examine_files
-from tests.e2e.conftest import Run, command, environment
 
 pytestmark = pytest.mark.engine
 
@@ -50,7 +50,7 @@ def engines_below(folder: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if Path(os.readlink(entry / "cwd")).is_relative_to(folder):  # noqa: PTH115
+                if Path(os.readlink(entry / "cwd")).is_relative_to(folder):
                     found.append(int(entry.name))
             except OSError:
                 continue
@@ -115,7 +115,9 @@ def test_a_changed_digit_in_a_raw_file_names_the_card_that_rests_on_it(tiny, tmp
     raw = next(file for file in (run / "evidence" / "raw").iterdir() if b"bench-row" in file.read_bytes()[:200])
     text = raw.read_bytes()
     raw.chmod(0o644)
-    raw.write_bytes(text.replace(b'"sent_ns":1', b'"sent_ns":2', 1) if b'"sent_ns":1' in text else text.replace(b"1", b"2", 1))
+    raw.write_bytes(
+        text.replace(b'"sent_ns":1', b'"sent_ns":2', 1) if b'"sent_ns":1' in text else text.replace(b"1", b"2", 1)
+    )
     checked = dayzero("evidence", "check", str(run), cwd=tmp_path)
     assert checked.returncode == 1, checked.stdout
     assert re.search(r"site/packages/demo-kimi-k3-tiny/index\.html:\d+", checked.stdout)

@@ -1,4 +1,4 @@
-# ruff: noqa: E501  (messages stand in snapshots as they are printed)
+
 import json
 import os
 import shutil

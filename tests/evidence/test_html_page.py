@@ -82,6 +82,6 @@ def test_what_a_broken_citation_shows_counts_as_a_bare_number():
 
 
 @pytest.mark.parametrize("claim", [off_claim(), cause_claim()], ids=lambda claim: claim.slug)
-def test_a_written_citation_is_read_back(claim):  # noqa: ANN001
+def test_a_written_citation_is_read_back(claim):
     (citation,) = _read(f"<p>{cite_html(claim)}</p>").citations
     assert (citation.slug, citation.text, citation.value) == (claim.slug, claim.text, claim.value)

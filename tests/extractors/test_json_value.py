@@ -97,7 +97,7 @@ def test_the_callers_decimal_context_does_not_matter():
     st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**9), max_value=10**9),
     st.integers(0, 15),
 )
-def test_rounding_moves_a_number_by_at_most_half_a_unit(number, decimals: int):  # noqa: ANN001
+def test_rounding_moves_a_number_by_at_most_half_a_unit(number, decimals: int):
     raw = f'{{"v": {number}}}'.encode()
     rounded = EXTRACTOR.extract(raw, PointerLocator(pointer="/v"), (("decimals", str(decimals)),))
     assert abs(Decimal(rounded) - number) <= Decimal(1).scaleb(-decimals) / 2

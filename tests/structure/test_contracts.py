@@ -16,13 +16,17 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
         "from importlinter.cli import lint_imports;"
         "sys.exit(lint_imports(config_filename='.importlinter', no_cache=True))"
     )
-    return subprocess.run([sys.executable, "-I", "-c", code], cwd=root, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-I", "-c", code], cwd=root, capture_output=True, text=True, check=False, timeout=120
+    )
 
 
 @pytest.fixture
 def house(tmp_path):
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "verifier" / "src", tmp_path / "verifier" / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "verifier" / "src", tmp_path / "verifier" / "src", ignore=shutil.ignore_patterns("__pycache__")
+    )
     shutil.copy(ROOT / ".importlinter", tmp_path)
     return tmp_path
 

@@ -251,6 +251,13 @@ def test_a_script_that_does_anything_else_is_not_proven(old: str, new: str) -> N
     assert isinstance(prove_text(plain(), TARGET, text.replace(old, new)), Refuted)
 
 
+def test_a_changed_check_at_the_top_is_named() -> None:
+    text = TARGET.render(plain()).replace("exit 4", "exit 0")
+    verdict = prove_text(plain(), TARGET, text)
+    assert isinstance(verdict, Refuted)
+    assert "the checks at the top of serve.sh are not the ones that are rendered" in verdict.reason
+
+
 @pytest.mark.parametrize("spec", [plain(), hostile()], ids=["plain", "hostile"])
 @pytest.mark.parametrize("validator", TARGET.validators, ids=lambda validator: validator.name)
 def test_bash_and_shellcheck_accept_the_script(tmp_path: Path, validator: object, spec: LaunchSpec) -> None:

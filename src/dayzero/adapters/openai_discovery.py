@@ -107,7 +107,7 @@ class _Probes:
         self._client = client
         self._model = model
         self._dialect = dialect
-        self._sent = self._opened = 0
+        self._sent = 0
 
     async def tokens(self) -> _Found:
         """Token ids on the completions route: the only form whose length is exact by construction."""
@@ -157,28 +157,21 @@ class _Probes:
         return route, pool, ("the server takes no token ids: prompts are sent as text",)
 
     async def keeps_connection(self, route: Route, pool: PromptPool) -> bool:
-        """See whether a connection still stands a moment after a streamed answer."""
-        await self._probe(route, pool, _PROBE_TOKENS + pool.overhead)
-        await asyncio.sleep(_PAUSE_S)
-        opened = self._opened
-        await self._probe(route, pool, _PROBE_TOKENS + pool.overhead)
-        return self._opened == opened
-
-    async def _probe(self, route: Route, pool: PromptPool, length: int) -> Row:
-        self._sent += 1
+        """See whether a connection still stands a moment after a streamed answer, and can be used again."""
+        length = _PROBE_TOKENS + pool.overhead
         how = Speech(model=self._model, route=route, dialect=self._dialect)
         endpoint = OpenAiEndpoint(self._client, how, timeout_s=_PROBE_S)
-        row = await endpoint.complete(
-            Request(
-                cell="probe",
-                phase="warmup",
-                index=self._sent,
-                prompt=probe_prompt(pool, length=length, key=str(self._sent)),
-                input_tokens=length,
-                output_tokens=_PROBE_OUTPUT_TOKENS,
-            )
-        )
-        self._opened += endpoint.connections
+        await endpoint.complete(self._request(pool, length))
+        await asyncio.sleep(_PAUSE_S)
+        opened = endpoint.connections
+        row = await endpoint.complete(self._request(pool, length))
+        # What the server closes now must not be met by the first measured request.
+        await asyncio.sleep(_PAUSE_S)
+        return row.ok and endpoint.connections == opened
+
+    async def _probe(self, route: Route, pool: PromptPool, length: int) -> Row:
+        how = Speech(model=self._model, route=route, dialect=self._dialect, keeps_connection=False)
+        row = await OpenAiEndpoint(self._client, how, timeout_s=_PROBE_S).complete(self._request(pool, length))
         self.last_error = row.error or self.last_error
         if row.error and not row.status:
             raise RemoteError(
@@ -187,6 +180,17 @@ class _Probes:
         if row.status in {_UNAUTHORIZED, _FORBIDDEN}:
             raise _no_access(self._client.base_url, row.status)
         return row
+
+    def _request(self, pool: PromptPool, length: int) -> Request:
+        self._sent += 1
+        return Request(
+            cell="probe",
+            phase="warmup",
+            index=self._sent,
+            prompt=probe_prompt(pool, length=length, key=str(self._sent)),
+            input_tokens=length,
+            output_tokens=_PROBE_OUTPUT_TOKENS,
+        )
 
     async def _safe_ids(self) -> tuple[int, ...]:
         """Ask the server for the token ids of plain text, in llama.cpp's form and then in vLLM's."""

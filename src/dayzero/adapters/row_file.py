@@ -25,7 +25,9 @@ class RowFile:
         with disk_errors(path):
             _make_folder(path.parent)
             try:
-                self._descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
+                self._descriptor = os.open(
+                    path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644
+                )
             except FileExistsError as error:
                 raise exists_error(path) from error
 

@@ -109,8 +109,8 @@ def bench(
         if package is not None:
             measured = laboratory.bench_package(definitions.package(package), output, on_wait, on_progress)
         else:
-            target = endpoint.BenchTarget(connection=_connection(aim, sent), model=aim.model, rows_file=rows_file)
-            measured = asyncio.run(endpoint.measure_endpoint(target, _workload(sent), on_progress))
+            place = endpoint.BenchTarget(connection=_connection(aim, sent), model=aim.model, rows_file=rows_file)
+            measured = asyncio.run(endpoint.measure_endpoint(place, _workload(sent), on_progress))
     if measured.report.valid:
         _write_receipt(measured, rows_file)
     if output_format == "json":

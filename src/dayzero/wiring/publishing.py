@@ -22,6 +22,7 @@ from dayzero.core.errors import IntegrityError
 from dayzero.core.package import Package
 from dayzero.core.quantities import Bytes
 from dayzero.evidence.check import check
+from dayzero.evidence.claims import read_raw
 from dayzero.evidence.ledger import Ledger, file_records
 from dayzero.evidence.report import Report as EvidenceReport
 from dayzero.evidence.subject import recipe_digest
@@ -95,7 +96,7 @@ def pack_kit(package: Package, definition: str, measured: Measured, ledger: Ledg
         deploy_files=deploy_files(launch),
         launch_files=engine(package.recipe.engine.engine).launch_files(),
         ledger=evidence.ledger.read(),
-        raw_files=tuple((digest, evidence.raw.read(digest)) for digest in ledger.raw_files()),
+        raw_files=tuple((digest, read_raw(evidence.raw, digest)) for digest in ledger.raw_files()),
         card=card_text(card_of(package, ledger, kit=None)),
     )
     key = make_key("demo")

@@ -51,7 +51,7 @@ def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _value(reader: gguf.GGUFReader, key: str):  # noqa: ANN202  (a GGUF value is of any type)
+def _value(reader: gguf.GGUFReader, key: str):
     return reader.fields[key].contents()
 
 

@@ -130,7 +130,7 @@ def _value(document: Any, path: Path) -> Any:  # noqa: ANN401  (a TOML value)
 def _replaced(document: Any, path: Path, value: object) -> Any:  # noqa: ANN401  (a TOML value)
     if not path:
         return value
-    changed = list(document) if isinstance(document, list) else dict(document)
+    changed: Any = document.copy()  # a table or an array
     changed[path[0]] = _replaced(document[path[0]], path[1:], value)
     return changed
 

@@ -14,7 +14,7 @@ Version = Annotated[str, msgspec.Meta(pattern=r"^\d+\.\d+\.\d+$")]
 ImageText = Annotated[str, msgspec.Meta(pattern="^$|^[^@ ]+@sha256:[0-9a-f]{64}$")]
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Table(msgspec.Struct, forbid_unknown_fields=True):
     """Base of all tables."""
 
 
@@ -199,6 +199,6 @@ class PackageTable(Table):
     tier: Literal["open", "licensed"] = "open"
     technique: str = ""
     kernels: tuple[KernelTable, ...] = ()
-    parallelism: ParallelismTable = ParallelismTable()
+    parallelism: ParallelismTable = msgspec.field(default_factory=ParallelismTable)
     walls: tuple[WallTable, ...] = ()
     claims: tuple[ClaimTable, ...] = ()

@@ -17,9 +17,8 @@ import functools
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 
@@ -30,7 +29,7 @@ _DEFAULTS: tuple[tuple[str, object], ...] = (
     ("ui", False),
     ("offline", True),
     ("fit_params", False),  # it would change the context length behind the recipe's back
-    ("cache_ram_mib", 1),  # the prompt cache would take up to 8 GiB of host memory unasked
+    ("cache_ram_mib", 0),  # the prompt cache would take up to 8 GiB of host memory unasked
 )
 
 
@@ -163,10 +162,18 @@ def _end_with_parent() -> None:
         return
 
 
-def _leave(*_: object) -> NoReturn:
-    # The engine's threads have no orderly end that is bound in time, and it holds nothing that has to be saved. Flushing
-    # here would fail where the signal comes in the middle of a print.
-    os._exit(0)
+def _catch_signals() -> int:
+    """Have SIGTERM and SIGINT write to a pipe from now on, and give the end to read.
+
+    A handler in Python would not do: the signal can come just before the main thread blocks, or in one of the engine's own
+    threads, and then nothing wakes the main thread to run it.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return reader
 
 
 def main(words: list[str]) -> int:
@@ -183,11 +190,11 @@ def main(words: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     server = xllamacpp.Server(params)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+    signals = _catch_signals()
     print(f"listening on {server.listening_address}", flush=True)
-    threading.Event().wait()
-    return 0
+    os.read(signals, 1)
+    # The engine's threads have no orderly end that is bound in time, and it holds nothing that has to be saved.
+    os._exit(0)
 
 
 if __name__ == "__main__":
