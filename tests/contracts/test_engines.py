@@ -207,7 +207,7 @@ class LiveEngine:
         return completion
 
 
-def _live(name: str) -> Any:
+def _live(name: str) -> Any:  # noqa: ANN401  (pytest does not name the type of a parameter)
     return pytest.param(name, marks=pytest.mark.vllm if name == "vllm" else pytest.mark.engine)
 
 

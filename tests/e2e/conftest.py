@@ -1,6 +1,7 @@
 """The program as its users run it: in a subprocess, in a fresh folder."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +23,22 @@ def dayzero() -> Run:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def tiny_demo(
+    tmp_path_factory, embedded_engine, dayzero: Run
+) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """One complete bring-up of the tiny Kimi-K3, shared by the tests that only read it: its folder, and what it said."""
+    assert embedded_engine
+    folder = tmp_path_factory.mktemp("tiny")
+    return folder, dayzero("demo", "--no-serve", "--port", str(free_port()), cwd=folder)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def command(words: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.e2e.conftest import Run, command, environment
+from tests.e2e.conftest import Run, command, environment, free_port
 
 from dayzero_verify.inputs import examine_files
 
@@ -20,27 +20,13 @@ pytestmark = pytest.mark.engine
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory, embedded_engine, dayzero: Run):
-    """One complete bring-up of the tiny Kimi-K3, shared by the tests that only read it."""
-    assert embedded_engine
-    folder = tmp_path_factory.mktemp("tiny")
-    return folder, dayzero("demo", "--no-serve", "--port", str(free_port()), cwd=folder)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def run_folder(folder: Path) -> Path:
     return folder / "dayzero-demo" / "demo-kimi-k3-tiny"
 
 
-def copy_of(tiny: tuple[Path, object], tmp_path: Path) -> Path:
+def copy_of(tiny_demo: tuple[Path, object], tmp_path: Path) -> Path:
     target = tmp_path / "run"
-    shutil.copytree(run_folder(tiny[0]), target, symlinks=True)
+    shutil.copytree(run_folder(tiny_demo[0]), target, symlinks=True)
     return target
 
 
@@ -57,8 +43,8 @@ def engines_below(folder: Path) -> list[int]:
     return found
 
 
-def test_the_demo_tells_the_story_and_ends_with_everything_proven(tiny):
-    folder, done = tiny
+def test_the_demo_tells_the_story_and_ends_with_everything_proven(tiny_demo):
+    folder, done = tiny_demo
     assert done.returncode == 0, done.stdout + done.stderr
     titles = re.findall(r"^\[\d/9\] (\w+)", done.stdout, re.MULTILINE)
     assert titles == ["audit", "start", "audit", "fit", "serve", "measure", "file", "pack", "list"]
@@ -68,8 +54,8 @@ def test_the_demo_tells_the_story_and_ends_with_everything_proven(tiny):
     assert engines_below(folder) == []
 
 
-def test_every_number_that_it_printed_stands_in_the_ledger_and_on_the_card(tiny, dayzero: Run):
-    folder, done = tiny
+def test_every_number_that_it_printed_stands_in_the_ledger_and_on_the_card(tiny_demo, dayzero: Run):
+    folder, done = tiny_demo
     run = run_folder(folder)
     page = (run / "site" / "packages" / "demo-kimi-k3-tiny" / "index.html").read_text(encoding="utf-8")
     printed = re.findall(r"^  (\d+\.\d+ (?:ms|tok/s|s))  ", done.stdout, re.MULTILINE)
@@ -80,8 +66,8 @@ def test_every_number_that_it_printed_stands_in_the_ledger_and_on_the_card(tiny,
     assert json.loads(checked.stdout)["findings"] == []
 
 
-def test_the_kit_holds_no_weight_byte_and_verifies_for_a_stranger(tiny):
-    kit = run_folder(tiny[0]) / "kit" / "demo-kimi-k3-tiny-1.0.0.kit.zip"
+def test_the_kit_holds_no_weight_byte_and_verifies_for_a_stranger(tiny_demo):
+    kit = run_folder(tiny_demo[0]) / "kit" / "demo-kimi-k3-tiny-1.0.0.kit.zip"
     examination = examine_files(kit, None, [kit.parent / "demo.pub.pem"])
     assert examination.report.exit_code == 0
     assert examination.content is not None
@@ -92,8 +78,8 @@ def test_the_kit_holds_no_weight_byte_and_verifies_for_a_stranger(tiny):
 
 
 @pytest.mark.parametrize("change", ["a byte", "a file", "a key"])
-def test_a_changed_kit_and_a_foreign_key_are_refused_with_exit_codes_of_their_own(tiny, tmp_path, change):
-    run = copy_of(tiny, tmp_path)
+def test_a_changed_kit_and_a_foreign_key_are_refused_with_exit_codes_of_their_own(tiny_demo, tmp_path, change):
+    run = copy_of(tiny_demo, tmp_path)
     kit, key = run / "kit" / "demo-kimi-k3-tiny-1.0.0.kit.zip", run / "kit" / "demo.pub.pem"
     match change:
         case "a byte":
@@ -110,8 +96,8 @@ def test_a_changed_kit_and_a_foreign_key_are_refused_with_exit_codes_of_their_ow
     assert code == {"a byte": 12, "a file": 14, "a key": 10}[change]
 
 
-def test_a_changed_digit_in_a_raw_file_names_the_card_that_rests_on_it(tiny, tmp_path, dayzero: Run):
-    run = copy_of(tiny, tmp_path)
+def test_a_changed_digit_in_a_raw_file_names_the_card_that_rests_on_it(tiny_demo, tmp_path, dayzero: Run):
+    run = copy_of(tiny_demo, tmp_path)
     raw = next(file for file in (run / "evidence" / "raw").iterdir() if b"bench-row" in file.read_bytes()[:200])
     text = raw.read_bytes()
     raw.chmod(0o644)
@@ -123,8 +109,8 @@ def test_a_changed_digit_in_a_raw_file_names_the_card_that_rests_on_it(tiny, tmp
     assert re.search(r"site/packages/demo-kimi-k3-tiny/index\.html:\d+", checked.stdout)
 
 
-def test_a_retracted_claim_leaves_the_rebuilt_card_and_its_reason_takes_its_place(tiny, tmp_path, dayzero: Run):
-    run = copy_of(tiny, tmp_path)
+def test_a_retracted_claim_leaves_the_rebuilt_card_and_its_reason_takes_its_place(tiny_demo, tmp_path, dayzero: Run):
+    run = copy_of(tiny_demo, tmp_path)
     slug, why = "demo-kimi-k3-tiny/c1-output-tok-s", "the machine was not quiet"
     done = dayzero("evidence", "retract", slug, str(run), "--why", why, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -143,7 +143,8 @@ def test_inputs_that_cannot_be_read_are_exit_3(shop: Path, capsys: pytest.Captur
     for words in (
         [str(shop / "absent.zip"), *key],
         [str(shop), *key],
-        [str(shop / "fifo.zip"), *key],
+        [str(shop / "fifo.zip"), *key, "--attestation", str(shop / "a.kit.intoto.jsonl")],
+        ["/dev/zero", *key, "--attestation", str(shop / "a.kit.intoto.jsonl")],
         [str(shop / "a\0.zip"), *key],
         [str(shop / "a.kit.zip"), "--key", str(shop / "absent.pem")],
         [str(shop / "a.kit.zip"), "--key", str(shop / "a.kit.zip")],

@@ -39,13 +39,13 @@ def test_models_of_another_server_are_not_recognised(models: dict[str, object]):
 
 
 def test_the_counts_of_the_streamed_usage_chunk_are_read():
-    assert DIALECT.usage(answer("usage_chunk.json")) == Usage(prompt_tokens=5, completion_tokens=3, cached_tokens=0)
+    assert DIALECT.usage(answer("usage_chunk.json")) == Usage(prompt_tokens=5, completion_tokens=3, cached_tokens=None)
 
 
 @pytest.mark.parametrize(
-    ("details", "cached"), [(None, 0), ({}, 0), ({"cached_tokens": None}, 0), ({"cached_tokens": 4}, 4)]
+    ("details", "cached"), [(None, None), ({}, None), ({"cached_tokens": None}, None), ({"cached_tokens": 4}, 4)]
 )
-def test_prompt_token_details_may_be_null(details: object, cached: int):
+def test_prompt_token_details_may_be_null(details: object, cached: int | None):
     chunk = {"usage": {"prompt_tokens": 5, "completion_tokens": 3, "prompt_tokens_details": details}}
     assert DIALECT.usage(chunk) == Usage(prompt_tokens=5, completion_tokens=3, cached_tokens=cached)
 

