@@ -11,6 +11,7 @@ from dayzero.wiring import definitions, laboratory
 
 pytest_plugins = ("tests.engines.llamacpp.fixtures", "tests.vllm_fixtures")
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedEngine:
     """The embedded engine's two builds: the one that serves the seeded Kimi-K3, and an older one that cannot.

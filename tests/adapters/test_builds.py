@@ -86,7 +86,7 @@ def test_a_kept_wheel_that_was_changed_is_refused(tmp_path, index):
 def test_an_index_that_does_not_have_it_is_said_with_pips_own_words(tmp_path, index):
     build = pinned(make_wheel(tmp_path))
     assert not list(index.iterdir())
-    with pytest.raises(RemoteError, match="No matching distribution found for tinyengine==1.0"):
+    with pytest.raises(RemoteError, match=r"No matching distribution found for tinyengine==1\.0"):
         BuildStore(tmp_path / "cache", sys.executable).wheel(build)
 
 

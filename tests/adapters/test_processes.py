@@ -57,7 +57,10 @@ def test_stopping_leaves_neither_a_deaf_child_nor_a_grandchild(tmp_path):
 
 
 def test_a_child_that_listens_to_the_request_ends_by_itself(tmp_path):
-    code = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); print('up', flush=True); time.sleep(60)"
+    code = (
+        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0));"
+        "print('up', flush=True); time.sleep(60)"
+    )
     process = start(tmp_path, code)
     wait_for(process, b"up")
     assert process.stop(10) == 0

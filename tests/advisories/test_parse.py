@@ -1,8 +1,8 @@
 import pytest
 
-from dayzero import wiring
 from dayzero.advisories.parse import applies, parse_advisory
 from dayzero.core.errors import InputError
+from dayzero.wiring import definitions
 
 TEXT = """
 id = "DZA-2026-900"
@@ -48,6 +48,6 @@ def test_a_flawed_advisory_is_refused_with_its_file_or_its_flaw(old, new, compla
 
 
 def test_every_advisory_that_travels_with_dayzero_parses_and_has_an_id_of_its_own():
-    known = wiring.advisories()
+    known = definitions.advisories()
     assert known
     assert len({advisory.id for advisory in known}) == len(known)

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 import pytest
 from tests.samples import package, recipe
 
-from dayzero import wiring
 from dayzero.bringup.filing import file_run
 from dayzero.bringup.model import Captured
 from dayzero.core.errors import EvidenceError, InputError
@@ -12,6 +11,7 @@ from dayzero.core.package import ClaimRef
 from dayzero.core.pins import Sha256
 from dayzero.evidence.model import Claim, NotMeasured, RawFile
 from dayzero.evidence.subject import recipe_digest
+from dayzero.wiring import plugins
 
 START = Captured(name="start.json", content=json.dumps({"seconds": "0.6419"}).encode(), command="serve")
 BRINGUP = Captured(
@@ -50,9 +50,8 @@ def run(shelf: Shelf, *captured: Captured, claim: ClaimRef = CLAIM):
         package(claims=(claim,)),
         captured,
         shelf,
-        wiring.extractors(),
+        plugins.extractors(),
         captured_at="2026-11-29T12:00:00Z",
-        subject=recipe_digest(recipe()),
     )
 
 

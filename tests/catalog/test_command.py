@@ -4,16 +4,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from urllib.request import urlopen
 
+import httpx
 import pytest
 from tests.catalog.sample import ROWS, digest, ledger_of, raw_file
 
-from dayzero import wiring
 from dayzero.cli.main import run
 from dayzero.core.package import Package
 from dayzero.evidence.model import Claim, Extraction, Record, Retraction, WholeFile
 from dayzero.evidence.subject import recipe_digest
+from dayzero.wiring import definitions
 
 SLUG = "demo-kimi-k3-tiny/c1-output-tok-s"
 
@@ -45,7 +45,7 @@ def made(package: Package, value: str) -> Claim:
 def packages(tmp_path: Path) -> Path:
     """Give a folder with one of the definitions that travel with dayzero."""
     folder = tmp_path / "packages"
-    shutil.copytree(wiring.package_file("demo-kimi-k3-tiny").parent, folder / "demo-kimi-k3-tiny")
+    shutil.copytree(definitions.package_file("demo-kimi-k3-tiny").parent, folder / "demo-kimi-k3-tiny")
     return folder
 
 
@@ -56,7 +56,7 @@ def build(packages: Path, evidence: Path, site: Path, *more: str) -> int:
 def test_a_site_is_built_from_definitions_and_evidence(
     tmp_path: Path, packages: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (package,) = wiring.packages(packages)
+    (package,) = definitions.packages(packages)
     evidence = filed(tmp_path / "evidence", made(package, "532.4"))
     assert build(packages, evidence, tmp_path / "site") == 0
     out, err = capsys.readouterr()
@@ -69,7 +69,7 @@ def test_a_site_is_built_from_definitions_and_evidence(
 def test_a_retracted_claim_is_gone_from_the_rebuilt_site(
     tmp_path: Path, packages: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (package,) = wiring.packages(packages)
+    (package,) = definitions.packages(packages)
     retraction = Retraction(slug=SLUG, kind="retract", reason="wrong clock", at="2026-11-30T08:00:00Z")
     evidence = filed(tmp_path / "evidence", made(package, "532.4"), retraction)
     assert build(packages, evidence, tmp_path / "site", "--output-format", "json") == 0
@@ -90,7 +90,7 @@ def test_no_evidence_at_all_is_a_site_that_says_so(tmp_path: Path, packages: Pat
 def test_a_raw_file_with_a_changed_digit_builds_no_site(
     tmp_path: Path, packages: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (package,) = wiring.packages(packages)
+    (package,) = definitions.packages(packages)
     evidence = filed(tmp_path / "evidence", made(package, "532.4"))
     (evidence / "raw" / digest(ROWS).hex).write_bytes(ROWS.replace(b"561", b"461"))
     assert build(packages, evidence, tmp_path / "site") == 4
@@ -99,7 +99,7 @@ def test_a_raw_file_with_a_changed_digit_builds_no_site(
 
 
 def test_a_missing_raw_file_builds_no_site(tmp_path: Path, packages: Path, capsys: pytest.CaptureFixture[str]):
-    (package,) = wiring.packages(packages)
+    (package,) = definitions.packages(packages)
     evidence = filed(tmp_path / "evidence", made(package, "532.4"))
     (evidence / "raw" / digest(ROWS).hex).unlink()
     assert build(packages, evidence, tmp_path / "site") == 1
@@ -119,8 +119,7 @@ def test_a_built_site_is_served_until_it_is_interrupted(tmp_path: Path, packages
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout
         address = server.stdout.readline().split()[-1]
-        with urlopen(address) as page:
-            assert b"dayzero" in page.read()
+        assert b"dayzero" in httpx.get(address, trust_env=False).content
         server.send_signal(signal.SIGINT)
         assert server.wait(timeout=10) == 0
         assert server.stderr

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from tests.targets.launches import hostile, launch, plain
 
-from dayzero import wiring
 from dayzero.cli.main import run
 from dayzero.core.launch import Command, Delta, LaunchSpec
 from dayzero.core.verdict import Proven, Refuted, Undecided
 from dayzero.targets import shell
 from dayzero.targets.interface import Target, Validator
+from dayzero.wiring import deploy, plugins
 
 
 class LosesTheLastWord:
@@ -26,9 +26,11 @@ class LosesTheLastWord:
         return f"{spec.name}.lossy"
 
     def companions(self, spec: LaunchSpec) -> tuple[tuple[str, str], ...]:
+        assert spec
         return (("beside.lossy", ""),)
 
     def deltas(self, spec: LaunchSpec) -> tuple[Delta, ...]:
+        assert spec
         return ()
 
     def render(self, spec: LaunchSpec) -> str:
@@ -40,13 +42,13 @@ class LosesTheLastWord:
 
 @pytest.fixture
 def launches_from(monkeypatch: pytest.MonkeyPatch) -> Callable[[LaunchSpec], None]:
-    return lambda spec: monkeypatch.setattr(wiring, "launch_of", lambda package: {"demo": spec}[package])
+    return lambda spec: monkeypatch.setattr(deploy, "launch_of", lambda package: {"demo": spec}[package])
 
 
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        wiring, "ask_validators", lambda _target, _file: (("judge", Undecided("judge is not installed")),)
+        deploy, "ask_validators", lambda _target, _file: (("judge", Undecided("judge is not installed")),)
     )
 
 
@@ -118,8 +120,8 @@ def test_a_file_that_does_not_carry_the_launch_is_a_finding_and_is_not_written(
 ) -> None:
     launches_from(launch())
     targets: dict[str, Target] = {"lossy": LosesTheLastWord(), "shell": shell.TARGET}
-    monkeypatch.setattr(wiring, "target_names", lambda: tuple(targets))
-    monkeypatch.setattr(wiring, "target", targets.__getitem__)
+    monkeypatch.setattr(plugins, "target_names", lambda: tuple(targets))
+    monkeypatch.setattr(plugins, "target", targets.__getitem__)
     assert run(["render", "demo", "-o", str(tmp_path)]) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["serve.sh"]
     assert (
@@ -140,7 +142,7 @@ def test_a_refusal_of_an_installed_validator_is_a_finding_and_an_acceptance_is_n
         (Refuted("judge refuses it: line 3"), 1, "refused: judge refuses it: line 3"),
     ):
         answers = (("judge", verdict),)
-        monkeypatch.setattr(wiring, "ask_validators", lambda _target, _file, answers=answers: answers)
+        monkeypatch.setattr(deploy, "ask_validators", lambda _target, _file, answers=answers: answers)
         assert run(["render", "demo", "-t", "shell", "-o", str(tmp_path)]) == code
         assert f"  {word}\n" in capsys.readouterr().out
 

@@ -15,19 +15,19 @@ import pytest
 from tests import samples
 from tests.simulators.build_files import BuildInMemory
 
-from dayzero import wiring
 from dayzero.audit.model import Unread
 from dayzero.core.errors import RemoteError
 from dayzero.core.recipe import Recipe
 from dayzero.engines.interface import Engine
+from dayzero.wiring import plugins
 
-ENGINES = wiring.engine_names()
+ENGINES = plugins.engine_names()
 METRICS = {"requests_running", "requests_waiting", "prompt_tokens", "generated_tokens"}
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Engine:
-    return wiring.engine(request.param)
+    return plugins.engine(request.param)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_built_in_engines_are_installed():
 
 
 def test_the_name_is_the_entry_points(engine: Engine):
-    assert wiring.engine(engine.name) is engine
+    assert plugins.engine(engine.name) is engine
 
 
 def test_a_launch_is_the_same_for_the_same_recipe(engine: Engine, recipe: Recipe):
@@ -139,7 +139,7 @@ def test_the_recorded_last_chunk_has_the_servers_counts(engine: Engine):
 
 @pytest.mark.parametrize("other", ENGINES)
 def test_an_engine_recognises_its_own_models_answer_only(engine: Engine, other: str):
-    assert engine.dialect.recognises(answer(wiring.engine(other), "models.json")) == (engine.name == other)
+    assert engine.dialect.recognises(answer(plugins.engine(other), "models.json")) == (engine.name == other)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_another_engines_log_probabilities_are_a_remote_error(engine: Engine, ot
     if other == engine.name:
         return
     with pytest.raises(RemoteError):
-        engine.dialect.top_logprobs(answer(wiring.engine(other), "completion.json")["choices"][0])
+        engine.dialect.top_logprobs(answer(plugins.engine(other), "completion.json")["choices"][0])
 
 
 def test_metric_names_are_complete_and_in_the_recorded_answer(engine: Engine):
@@ -207,7 +207,7 @@ class LiveEngine:
         return completion
 
 
-def _live(name: str) -> Any:  # noqa: ANN401  (pytest does not name the type of a parameter)
+def _live(name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.vllm if name == "vllm" else pytest.mark.engine)
 
 
@@ -217,7 +217,7 @@ def live_engine(request: pytest.FixtureRequest) -> LiveEngine:
         endpoint = request.getfixturevalue(f"{request.param}_endpoint")
     except pytest.FixtureLookupError:
         pytest.skip(f"no fixture {request.param}_endpoint serves this engine")
-    return LiveEngine(base_url=endpoint.base_url, model=endpoint.model, engine=wiring.engine(request.param))
+    return LiveEngine(base_url=endpoint.base_url, model=endpoint.model, engine=plugins.engine(request.param))
 
 
 def test_live_health_answers_where_the_launch_says(live_engine: LiveEngine):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from dayzero import wiring
 from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.model import LineLocator, Locator, PointerLocator, WholeFile
+from dayzero.wiring import plugins
 
 _EMPTY = Sha256("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 _LOCATORS: tuple[Locator, ...] = (WholeFile(), LineLocator(line=1, sha256=_EMPTY), PointerLocator(pointer=""))
@@ -23,7 +23,7 @@ _PARAMETERS = (
 )
 
 
-@pytest.fixture(params=wiring.extractor_names())
+@pytest.fixture(params=plugins.extractor_names())
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -45,7 +45,7 @@ def comma_locale() -> Iterator[None]:
 def _answer(name: str, raw: bytes, locator: Locator, parameters: tuple[tuple[str, str], ...]) -> str:
     """Give the value, or the message of the one error that an extractor may raise."""
     try:
-        return wiring.extractor(name).extract(raw, locator, parameters)
+        return plugins.extractor(name).extract(raw, locator, parameters)
     except EvidenceError as error:
         return f"refused: {error.message}"
 
@@ -57,17 +57,17 @@ def _answers(name: str) -> list[str]:
 
 
 def test_it_is_called_like_its_entry_point_and_has_a_version(name: str):
-    extractor = wiring.extractor(name)
+    extractor = plugins.extractor(name)
     assert extractor.name == name
     assert extractor.version >= 1
-    assert f"{name}@{extractor.version}" in wiring.extractors()
+    assert f"{name}@{extractor.version}" in plugins.extractors()
 
 
 def test_it_refuses_an_empty_file(name: str):
     for locator in _LOCATORS:
         for parameters in _PARAMETERS:
             with pytest.raises(EvidenceError):
-                wiring.extractor(name).extract(b"", locator, parameters)
+                plugins.extractor(name).extract(b"", locator, parameters)
 
 
 def test_it_gives_the_same_answer_every_time_and_raises_nothing_but_evidence_errors(name: str):
@@ -83,12 +83,12 @@ def test_it_answers_the_same_in_another_locale(name: str):
 
 def test_a_refusal_says_what_to_do(name: str):
     with pytest.raises(EvidenceError) as caught:
-        wiring.extractor(name).extract(b"", WholeFile(), ())
+        plugins.extractor(name).extract(b"", WholeFile(), ())
     assert caught.value.message
     assert caught.value.hint
 
 
 def test_it_never_reads_the_environment(name: str):
-    source = inspect.getsource(inspect.getmodule(type(wiring.extractor(name))))
+    source = inspect.getsource(inspect.getmodule(type(plugins.extractor(name))))
     for word in ("import locale", "import os", "open(", "environ", "datetime", "random"):
         assert word not in source

@@ -6,16 +6,16 @@ import pytest
 from tests.simulators.build_files import BuildInMemory
 from tests.simulators.elf_image import ElfImageWriter
 
-from dayzero import wiring
 from dayzero.audit.model import Unread
 from dayzero.kernels.interface import KernelLibrary
+from dayzero.wiring import plugins
 
 LIBRARIES = sorted(point.name for point in entry_points(group="dayzero.kernel_libraries"))
 
 
 @pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest) -> KernelLibrary:
-    return wiring.kernel_library(request.param)
+    return plugins.kernel_library(request.param)
 
 
 def test_the_built_in_library_is_installed():
@@ -23,7 +23,7 @@ def test_the_built_in_library_is_installed():
 
 
 def test_the_name_is_the_entry_points(library: KernelLibrary):
-    assert wiring.kernel_library(library.name) is library
+    assert plugins.kernel_library(library.name) is library
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given, settings
 from tests.targets.launches import hostile, launch, launches, marked, plain
 
-from dayzero import wiring
 from dayzero.core.errors import InputError
 from dayzero.core.launch import LaunchSpec, apply_deltas
 from dayzero.core.verdict import Proven, Refuted, Verdict
 from dayzero.targets.container import ALL_ADDRESSES
 from dayzero.targets.interface import Target
 from dayzero.targets.proof import prove, prove_text
+from dayzero.wiring import plugins
 
-TARGETS = wiring.target_names()
+TARGETS = plugins.target_names()
 DIGEST = "sha256:" + "a" * 64
 
 
 @pytest.fixture(params=TARGETS)
 def target(request: pytest.FixtureRequest) -> Target:
-    return wiring.target(request.param)
+    return plugins.target(request.param)
 
 
 def test_all_four_built_in_targets_are_installed() -> None:
@@ -29,14 +29,14 @@ def test_all_four_built_in_targets_are_installed() -> None:
 
 
 def test_a_target_is_called_what_its_entry_point_is_called() -> None:
-    assert tuple(wiring.target(name).name for name in TARGETS) == TARGETS
+    assert tuple(plugins.target(name).name for name in TARGETS) == TARGETS
 
 
 @pytest.mark.parametrize("name", TARGETS)
 @settings(deadline=None)
 @given(spec=launches())
 def test_what_is_parsed_back_is_the_launch_after_the_declared_differences(name: str, spec: LaunchSpec) -> None:
-    target = wiring.target(name)
+    target = plugins.target(name)
     parsed = target.parse(target.render(spec))
     assert parsed == apply_deltas(spec, target.deltas(spec)).command
     assert isinstance(prove(spec, target), Proven)

@@ -26,9 +26,7 @@ def dayzero() -> Run:
 
 
 @pytest.fixture(scope="session")
-def tiny_demo(
-    tmp_path_factory, embedded_engine, dayzero: Run
-) -> tuple[Path, subprocess.CompletedProcess[str]]:
+def tiny_demo(tmp_path_factory, embedded_engine, dayzero: Run) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """One complete bring-up of the tiny Kimi-K3, shared by the tests that only read it: its folder, and what it said."""
     assert embedded_engine
     folder = tmp_path_factory.mktemp("tiny")

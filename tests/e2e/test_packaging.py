@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
 from tests.e2e.conftest import free_port
 
 pytestmark = pytest.mark.packaging

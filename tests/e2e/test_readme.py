@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tests.e2e.conftest import Run
 
 ROOT = Path(__file__).parents[2]

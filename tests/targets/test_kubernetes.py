@@ -89,6 +89,8 @@ def _container_by_yaml_1_2(spec: LaunchSpec) -> dict:  # type: ignore[type-arg]
         ('            - "python3"\n', '            - "nice"\n            - "python3"\n'),
         ("      containers:\n", '      containers:\n        - name: "sidecar"\n'),
         ("      initContainers:\n", '      initContainers:\n        - name: "another"\n'),
+        ("      volumes:\n", '        - name: "sidecar"\n      volumes:\n'),
+        ("      containers:\n", '        - name: "another"\n      containers:\n'),
         ("      initContainers:\n", "      hostNetwork: true\n      initContainers:\n"),
         ("  replicas: 1\n", "  replicas: 1\n  paused: true\n"),
         ('---\napiVersion: "apps/v1"', '---\napiVersion: "v1"\nkind: "Pod"\n---\napiVersion: "apps/v1"'),

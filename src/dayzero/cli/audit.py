@@ -5,7 +5,6 @@ from typing import Annotated
 
 import cyclopts
 
-from dayzero import wiring
 from dayzero.audit.model import Report
 from dayzero.bringup.laboratory import tell_audit
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
@@ -15,6 +14,7 @@ from dayzero.core.errors import InputError
 from dayzero.core.package import Package
 from dayzero.core.pins import EngineBuild
 from dayzero.core.verdict import Place, Proven, Refuted, Undecided, Verdict, verdict_word
+from dayzero.wiring import definitions, laboratory
 
 
 def audit(
@@ -32,8 +32,8 @@ def audit(
         engine: The build to audit instead of the one that the package pins.
         output_format: How the result is written to stdout.
     """
-    definition = wiring.package(package)
-    report = wiring.audit_build(definition.recipe, _build(definition, engine))
+    definition = definitions.package(package)
+    report = laboratory.audit_build(definition.recipe, _build(definition, engine))
     if output_format == "json":
         print_json(document(report))
     else:

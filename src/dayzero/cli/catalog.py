@@ -6,7 +6,6 @@ from typing import Annotated
 
 import cyclopts
 
-from dayzero import wiring
 from dayzero.adapters.site.folder import write_site
 from dayzero.adapters.site.render import render
 from dayzero.adapters.site.server import serve
@@ -16,6 +15,7 @@ from dayzero.catalog.model import Absent, Card, Gone, Listing, Shown
 from dayzero.catalog.standing import read_fit, read_ladder
 from dayzero.cli.main import PROVEN
 from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.wiring import definitions, store
 
 APP = cyclopts.App(
     name="catalog", help="What is on offer? Cards and their listing, every number read from the evidence ledger."
@@ -38,14 +38,14 @@ def build_site(
         evidence: Folder of the ledger and its raw files.
         output_format: How the result is written to stdout.
     """
-    ledger = wiring.open_ledger(evidence)
+    ledger = store.open_ledger(evidence)
     listing = build_listing(
         tuple(
             build_card(package, ledger, kit=None, statuses=read_ladder(package, ledger), fit=read_fit(package, ledger))
-            for package in wiring.packages(packages)
+            for package in definitions.packages(packages)
         )
     )
-    write_site((*render(listing), *raw_files(listing, wiring.raw_store(evidence))), output)
+    write_site((*render(listing), *raw_files(listing, store.raw_store(evidence))), output)
     if output_format == "json":
         print_json(_document(listing, output))
     else:

@@ -67,8 +67,12 @@ def _publish(
         narrator.say(claims[package.slug(reference)].text, reference.label)
     narrator.step("pack", "definition, deploy files and evidence into one signed kit")
     kit = publishing.pack_kit(package, file.read_text(encoding="utf-8"), measured, ledger, folder)
-    narrator.say("packed", f"{laboratory.shown(kit.archive)}, {kit.facts.size}, {kit.facts.weight_bytes.count} weight bytes")
-    narrator.say("signed", f"with a demo key made on the spot ({kit.facts.key_fingerprint[:16]}): integrity, not identity")
+    narrator.say(
+        "packed", f"{laboratory.shown(kit.archive)}, {kit.facts.size}, {kit.facts.weight_bytes.count} weight bytes"
+    )
+    narrator.say(
+        "signed", f"with a demo key made on the spot ({kit.facts.key_fingerprint[:16]}): integrity, not identity"
+    )
     narrator.say("verified", f"dayzero-verify {laboratory.shown(kit.archive)} --key {laboratory.shown(kit.key)}")
     narrator.step("list", "the card, its numbers read from the ledger")
     site = publishing.build_site(package, ledger, kit.facts, folder)

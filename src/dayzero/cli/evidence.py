@@ -6,7 +6,6 @@ from typing import Annotated
 
 import cyclopts
 
-from dayzero import wiring
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json, stderr_console
 from dayzero.core.errors import InputError
@@ -19,6 +18,7 @@ from dayzero.evidence.model import RETRACT, WITHDRAW, Retraction
 from dayzero.evidence.pages import read_page
 from dayzero.evidence.report import Report
 from dayzero.evidence.retract import retract
+from dayzero.wiring import plugins, store
 
 APP = cyclopts.App(name="evidence", help="What raw line stands under this number?")
 
@@ -43,11 +43,11 @@ def check_tree(
         output_format: How the result is written to stdout.
     """
     _need_folder(root)
-    ledger = wiring.open_ledger(root / _FOLDER)
+    ledger = store.open_ledger(root / _FOLDER)
     started = bool(ledger.entries or ledger.torn)
-    pages = wiring.pages(root, page) if started else ()
+    pages = store.pages(root, page) if started else ()
     folder = str(root / _FOLDER)
-    report = check(ledger, wiring.raw_store(root / _FOLDER), wiring.extractors(), pages, folder=folder)
+    report = check(ledger, store.raw_store(root / _FOLDER), plugins.extractors(), pages, folder=folder)
     if not started:
         stderr_console().print(f"There is no evidence in {folder}, so its pages were not read.", style=None)
     if output_format == "json":
@@ -69,7 +69,7 @@ def show_claim(slug: str, root: Path = Path(), *, output_format: OutputFormat = 
         output_format: How the result is written to stdout.
     """
     ledger, folder = _open(root), root / _FOLDER
-    explanation = explain(ledger, wiring.raw_store(folder), wiring.extractors(), slug, folder=str(folder))
+    explanation = explain(ledger, store.raw_store(folder), plugins.extractors(), slug, folder=str(folder))
     if output_format == "json":
         print_json(claim_document(explanation))
     else:
@@ -101,9 +101,9 @@ def retract_claim(
     _open(root)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     wanted = Retraction(slug=slug, kind=WITHDRAW if withdraw else RETRACT, reason=why.strip(), at=at)
-    folder = wiring.evidence_folder(root / _FOLDER)
+    folder = store.evidence_folder(root / _FOLDER)
     filed = file_records(folder.ledger, lambda ledger: (retract(ledger, wanted),))
-    cited = cited_at(tuple(read_page(page) for page in wiring.pages(root)), slug)
+    cited = cited_at(tuple(read_page(page) for page in store.pages(root)), slug)
     for path in filed.moved_aside:
         stderr_console().print(f"A half line at the end of the ledger was moved to {path}.")
     if output_format == "json":
@@ -122,7 +122,7 @@ def _need_folder(root: Path) -> None:
 
 def _open(root: Path) -> Ledger:
     _need_folder(root)
-    ledger = wiring.open_ledger(root / _FOLDER)
+    ledger = store.open_ledger(root / _FOLDER)
     if not ledger.entries:
         raise InputError(f"there is no evidence in {root / _FOLDER}", hint="Name the folder that holds evidence/.")
     return ledger

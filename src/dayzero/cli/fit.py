@@ -1,11 +1,11 @@
 """``dayzero fit``: does it fit into this machine's memory, and with what headroom?"""
 
-from dayzero import wiring
 from dayzero.bringup.laboratory import tell_verdict
 from dayzero.cli.audit import exit_code
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.cli.story import ConsoleNarrator
 from dayzero.core.verdict import verdict_word
+from dayzero.wiring import definitions, laboratory
 
 
 def fit(package: str, *, output_format: OutputFormat = "text") -> int:
@@ -17,8 +17,8 @@ def fit(package: str, *, output_format: OutputFormat = "text") -> int:
         package: Name, folder or file of the package.
         output_format: How the result is written to stdout.
     """
-    recipe = wiring.package(package).recipe
-    report = wiring.fit_here(recipe)
+    recipe = definitions.package(package).recipe
+    report = laboratory.fit_here(recipe)
     if output_format == "json":
         print_json(
             {

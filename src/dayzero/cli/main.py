@@ -86,7 +86,8 @@ def _find(word: str) -> CommandEntry:
             return entry
     near = difflib.get_close_matches(word, [entry.name for entry in COMMANDS], n=1)
     raise InputError(
-        f"no command {word!r}", hint=f"Did you mean 'dayzero {near[0]}'?" if near else "See 'dayzero --help' for the commands."
+        f"no command {word!r}",
+        hint=f"Did you mean 'dayzero {near[0]}'?" if near else "See 'dayzero --help' for the commands.",
     )
 
 

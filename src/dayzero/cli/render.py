@@ -6,7 +6,6 @@ from typing import Annotated
 
 import cyclopts
 
-from dayzero import wiring
 from dayzero.cli.main import FINDINGS, PROVEN
 from dayzero.cli.output import OutputFormat, print_json, stderr_console
 from dayzero.core.errors import InputError, RemoteError
@@ -14,6 +13,7 @@ from dayzero.core.launch import LaunchSpec
 from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict
 from dayzero.targets.interface import Target
 from dayzero.targets.proof import prove_text
+from dayzero.wiring import deploy, plugins
 
 _ALL = "all"
 _RUNNABLE = 0o755
@@ -46,9 +46,9 @@ def render(
         force: Replace files there that differ.
         output_format: How the result is written to stdout.
     """
-    spec = wiring.launch_of(package)
-    names = wiring.target_names() if target == _ALL else (target,)
-    rendered = tuple(_rendered(spec, wiring.target(name)) for name in names)
+    spec = deploy.launch_of(package)
+    names = plugins.target_names() if target == _ALL else (target,)
+    rendered = tuple(_rendered(spec, plugins.target(name)) for name in names)
     proven = tuple(one for one in rendered if isinstance(one.verdict, Proven))
     files = {one.target.file_name(spec): one.text for one in proven}
     companions = {name: text for one in proven for name, text in one.target.companions(spec)}
@@ -58,7 +58,7 @@ def render(
             target=one.target,
             text=one.text,
             verdict=one.verdict,
-            validators=wiring.ask_validators(one.target, output / one.target.file_name(spec)) if one in proven else (),
+            validators=deploy.ask_validators(one.target, output / one.target.file_name(spec)) if one in proven else (),
         )
         for one in rendered
     )

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import cyclopts
 
-from dayzero import wiring
 from dayzero.bringup.laboratory import tell_start
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.story import ConsoleNarrator
 from dayzero.serve.model import Died, Healthy, TimedOut
+from dayzero.wiring import definitions, laboratory
 
 
 def serve(
@@ -30,8 +30,8 @@ def serve(
         port: Port to serve on instead of the package's.
         check: Stop as soon as it is healthy.
     """
-    definition = wiring.package(package)
-    bench = wiring.LocalWorkbench(wiring.new_folder(output), port=port)
+    definition = definitions.package(package)
+    bench = laboratory.LocalWorkbench(laboratory.new_folder(output), port=port)
     with ConsoleNarrator(steps=1) as narrator:
         narrator.step("serve", f"{definition.recipe.engine}, start budget {definition.recipe.start_budget_s} s")
         with bench.start(definition.recipe, definition.recipe.engine, "engine.log") as session:
@@ -46,7 +46,7 @@ def serve(
                     return PROVEN if check else _until_interrupted(session, narrator)
 
 
-def _until_interrupted(session: "wiring.LocalSession", narrator: ConsoleNarrator) -> int:
+def _until_interrupted(session: "laboratory.LocalSession", narrator: ConsoleNarrator) -> int:
     narrator.say("serving", "until Ctrl-C")
     try:
         code = session.wait_for_end()

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import cyclopts
 
-from dayzero import wiring
 from dayzero.cli.main import PROVEN
+from dayzero.wiring import definitions, laboratory
 
 
 def weights(package: str, *, output: Annotated[Path, cyclopts.Parameter(name=["--output", "-o"])]) -> int:
@@ -16,6 +16,6 @@ def weights(package: str, *, output: Annotated[Path, cyclopts.Parameter(name=["-
         package: Name, folder or file of the package.
         output: Folder for the files.
     """
-    for file in wiring.weights(wiring.package(package).recipe.model, output):
+    for file in laboratory.weights(definitions.package(package).recipe.model, output):
         print(file)
     return PROVEN

@@ -71,7 +71,6 @@ def file_evidence(package: Package, measured: Measured, folder: Path) -> Ledger:
         evidence.raw,
         extractors(),
         captured_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        subject=recipe_digest(package.recipe),
     )
     return file_records(evidence.ledger, lambda _: records).ledger
 

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -51,7 +52,7 @@ def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _value(reader: gguf.GGUFReader, key: str):
+def _value(reader: gguf.GGUFReader, key: str) -> Any:
     return reader.fields[key].contents()
 
 
@@ -157,7 +158,7 @@ def _rotary_halves(values: Array, heads: int) -> Array:
     return values.reshape(heads, rows // heads // 2, 2, width).swapaxes(1, 2).reshape(rows, width)
 
 
-def _bfloat16(values: Array) -> bytes:
+def bfloat16(values: Array) -> bytes:
     """Round to the nearest bf16, ties to even, and give the bytes."""
     bits = np.ascontiguousarray(values).view(np.uint32)
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("<u2").tobytes()
@@ -176,7 +177,7 @@ def _write_safetensors(path: Path, reader: gguf.GGUFReader) -> None:
     with path.open("wb") as out:
         out.write(len(head).to_bytes(8, "little") + head)
         for _, tensor in _weights(reader):
-            out.write(_bfloat16(_dequantised(reader, tensor)))
+            out.write(bfloat16(_dequantised(reader, tensor)))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 from tests.engines.vllm.served import ENV, FLAGS, recipe
 
-from dayzero import wiring
 from dayzero.engines.vllm import ENGINE
+from dayzero.wiring import plugins
 
 
 def test_the_command_serves_the_model_folder_under_the_recipes_name_with_its_flags_last():
@@ -31,4 +31,4 @@ def test_every_flag_of_a_launch_is_a_setting():
 
 
 def test_the_plug_in_comes_in_through_its_entry_point():
-    assert wiring.engine("vllm") is ENGINE
+    assert plugins.engine("vllm") is ENGINE

@@ -121,7 +121,7 @@ def test_a_tensor_without_a_place_in_the_model_is_refused_and_no_weights_are_lef
 @example(np.array([1 + 2**-8, 1 + 3 * 2**-8] * 4, dtype=np.float32))  # halfway between two bf16 numbers
 @given(arrays.arrays(np.float32, 8, elements=st.floats(-(2.0**99), 2.0**99, width=32)))
 def test_rounding_gives_the_nearest_bf16_with_ties_to_even(values: np.ndarray):
-    rounded = np.frombuffer(smollm2_safetensors._bfloat16(values), "<u2").astype(np.uint32)
+    rounded = np.frombuffer(smollm2_safetensors.bfloat16(values), "<u2").astype(np.uint32)
     exact = values.astype(np.float64)
 
     def distance(bits: np.ndarray) -> np.ndarray:
