@@ -10,7 +10,7 @@ import pytest
 
 from dayzero.adapters.evidence_folder import EvidenceFolder, published_pages
 from dayzero.core.errors import EvidenceError, InputError, IntegrityError, RemoteError
-from dayzero.evidence.claims import sha256_of
+from dayzero.core.pins import Sha256
 from dayzero.evidence.ledger import file_records, parse
 from dayzero.evidence.model import NotMeasured
 
@@ -28,7 +28,7 @@ def test_nothing_is_made_before_something_is_kept(tmp_path: Path):
     folder = EvidenceFolder(tmp_path / "evidence")
     assert folder.ledger.read() == b""
     with pytest.raises(EvidenceError):
-        folder.raw.read(sha256_of(b"x"))
+        folder.raw.read(Sha256.of(b"x"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -44,7 +44,7 @@ def test_raw_files_are_kept_under_their_digest_and_nothing_else_is_left(tmp_path
     assert folder.raw.put(b"a\xff\n") == digest
     assert folder.raw.read(digest) == b"a\xff\n"
     (file,) = (tmp_path / "raw").iterdir()
-    assert file.name == digest.hex == sha256_of(b"a\xff\n").hex
+    assert file.name == digest.hex == Sha256.of(b"a\xff\n").hex
     assert file.stat().st_mode & 0o777 == 0o644
 
 
@@ -225,7 +225,7 @@ def test_a_ledger_that_cannot_be_read_is_said(tmp_path: Path):
 
 
 def test_a_raw_file_that_is_there_and_cannot_be_read_is_not_called_gone(tmp_path: Path):
-    digest = sha256_of(b"x")
+    digest = Sha256.of(b"x")
     (tmp_path / "raw" / digest.hex).mkdir(parents=True)
     with pytest.raises(RemoteError):
         EvidenceFolder(tmp_path).raw.read(digest)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dayzero.adapters.package_files import load_package, parse_package
+from dayzero.adapters.package_files import load_collected, load_package, parse_package
 from dayzero.core.errors import InputError
 from dayzero.core.pins import FromSeed, InDistribution
 
@@ -69,14 +69,15 @@ def test_a_definition_that_contradicts_itself_is_refused(old, new, complaint):
         parse_package(TEXT.replace(old, new, 1), "package.toml")
 
 
-def test_a_definition_has_the_name_of_its_folder(tmp_path):
+def test_a_definition_in_a_collection_has_the_name_of_its_folder(tmp_path):
     folder = tmp_path / "other-name"
     folder.mkdir()
     (folder / "package.toml").write_text(TEXT, encoding="utf-8")
     with pytest.raises(
         InputError, match=r"package.toml:2: name: 'demo-kimi-k3-tiny' is not the folder's name 'other-name'"
     ):
-        load_package(folder / "package.toml")
+        load_collected(folder / "package.toml")
+    assert load_package(folder / "package.toml").name == "demo-kimi-k3-tiny"
 
 
 def test_a_missing_or_unreadable_definition_is_bad_input(tmp_path):

@@ -6,13 +6,14 @@ from tests.evidence.samples import COMPARISON, EXTRACTORS, OFF, capture, off_cla
 from tests.simulators.evidence_store import MemoryRaw
 
 from dayzero.core.errors import EvidenceError, InputError, IntegrityError
-from dayzero.evidence.claims import Draft, file_raw, make_claim, read_raw, sha256_of
+from dayzero.core.pins import Sha256
+from dayzero.evidence.claims import Draft, file_raw, make_claim, read_raw
 from dayzero.evidence.model import Claim, Retraction
 
 
 def test_the_value_of_a_claim_is_extracted_and_cannot_be_given():
     assert off_claim().value == "140.30"
-    assert off_claim().raw == sha256_of(COMPARISON)
+    assert off_claim().raw == Sha256.of(COMPARISON)
     assert "value" not in inspect.signature(Draft).parameters
     assert "value" not in inspect.signature(make_claim).parameters
 
@@ -33,7 +34,7 @@ def test_a_claim_needs_an_installed_extractor():
 def test_a_raw_file_is_kept_under_its_digest():
     store = MemoryRaw()
     raw = file_raw(store, COMPARISON, capture("a.md"))
-    assert (raw.sha256, raw.size.count, raw.name) == (sha256_of(COMPARISON), len(COMPARISON), "a.md")
+    assert (raw.sha256, raw.size.count, raw.name) == (Sha256.of(COMPARISON), len(COMPARISON), "a.md")
     assert read_raw(store, raw.sha256) == COMPARISON
 
 

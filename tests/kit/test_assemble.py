@@ -121,7 +121,7 @@ def test_the_readme_tells_a_stranger_what_it_is_how_to_check_and_how_to_start():
     assert text.startswith("# demo-tiny 1.0.0\n\nTiny\n\nFor tests.\n")
     for expected in (
         "dayzero-verify demo-tiny-1.0.0.kit.zip --key KEY.pub.pem",
-        "dayzero weights demo-tiny -o model",
+        "dayzero weights package.toml -o model",
         "sha256sum --check --strict model.sha256",
         "    ./serve.sh\n",
         "zero weight bytes",

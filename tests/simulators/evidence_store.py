@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
-from dayzero.evidence.claims import sha256_of
 from dayzero.evidence.ledger import split_torn
 
 
@@ -20,7 +19,7 @@ class MemoryRaw:
         return self.files[digest]
 
     def put(self, content: bytes) -> Sha256:
-        digest = sha256_of(content)
+        digest = Sha256.of(content)
         self.files[digest] = content
         return digest
 

@@ -3,7 +3,6 @@
 import subprocess
 import tempfile
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.tags import sys_tags
@@ -16,27 +15,37 @@ from dayzero.core.pins import EngineBuild, Sha256, WheelPin
 DOWNLOAD_TIMEOUT_S = 1800
 
 
-@dataclass(frozen=True, slots=True)
 class WheelFiles:
     """The files of a wheel, read from the archive; nothing is installed or run. Implements ``audit.ports.BuildFiles``.
 
-    Attributes:
+    The file that was read last is kept: several tables stand in one native library, which takes a second to unpack.
+
+    Args:
         artifact: Distribution and version.
         wheel: The archive.
     """
 
-    artifact: str
-    wheel: Path
+    def __init__(self, artifact: str, wheel: Path) -> None:
+        self._artifact = artifact
+        self._wheel = wheel
+        self._kept = ("", b"")
+
+    @property
+    def artifact(self) -> str:
+        """Distribution and version."""
+        return self._artifact
 
     def names(self) -> tuple[str, ...]:
         """List all file paths inside the wheel."""
-        with zipfile.ZipFile(self.wheel) as archive:
+        with zipfile.ZipFile(self._wheel) as archive:
             return tuple(archive.namelist())
 
     def read(self, name: str) -> bytes:
         """Read one file whole."""
-        with zipfile.ZipFile(self.wheel) as archive:
-            return archive.read(name)
+        if self._kept[0] != name:
+            with zipfile.ZipFile(self._wheel) as archive:
+                self._kept = (name, archive.read(name))
+        return self._kept[1]
 
 
 def wheel_for_this_machine(build: EngineBuild) -> WheelPin:

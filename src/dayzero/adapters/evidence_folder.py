@@ -11,7 +11,6 @@ from dayzero.core.errors import EvidenceError, InputError, IntegrityError, Remot
 from dayzero.core.pins import Sha256
 from dayzero.evidence.check import RAW_FOLDER
 from dayzero.evidence.citation import Page
-from dayzero.evidence.claims import sha256_of
 from dayzero.evidence.ledger import LEDGER_NAME, split_torn
 
 _PUBLISHED = ("README.md", "docs/**/*.md", "site/**/*.html")
@@ -146,7 +145,7 @@ class RawFolder:
             IntegrityError: Another content stands under its digest.
             RemoteError: The disk is full, or the folder may not be written.
         """
-        digest = sha256_of(content)
+        digest = Sha256.of(content)
         target = self.path / digest.hex
         if target.exists():
             if self.read(digest) != content:

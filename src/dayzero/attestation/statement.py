@@ -1,7 +1,6 @@
 """Write a statement as the bytes that are signed."""
 
 from collections.abc import Mapping
-from hashlib import sha256
 
 import rfc8785
 
@@ -41,7 +40,7 @@ def payload(statement: Statement) -> bytes:
 
 def payload_digest(statement: Statement) -> Sha256:
     """Name a statement by the digest of its signed bytes, so that another statement can require it."""
-    return Sha256(sha256(payload(statement)).hexdigest())
+    return Sha256.of(payload(statement))
 
 
 def _refuse_floats(value: object, where: str) -> None:

@@ -1,11 +1,11 @@
 """Put cards into a listing, and gather the raw files that its readers may open."""
 
-import hashlib
 import re
 
 from dayzero.catalog.document import raw_path
 from dayzero.catalog.model import Card, Listing
-from dayzero.core.errors import InputError, IntegrityError
+from dayzero.core.errors import InputError
+from dayzero.evidence.claims import read_raw
 from dayzero.evidence.ports import RawStore
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -35,14 +35,4 @@ def raw_files(listing: Listing, store: RawStore) -> tuple[tuple[str, bytes], ...
         EvidenceError: A raw file is not in the store.
         IntegrityError: A raw file has changed since it was captured.
     """
-    files = []
-    for raw in listing.raws:
-        content = store.read(raw.sha256)
-        found = hashlib.sha256(content).hexdigest()
-        if found != raw.sha256.hex:
-            raise IntegrityError(
-                f"the raw file {raw.name} ({raw.sha256}) has changed: its bytes have the digest {found}",
-                hint="Restore the file as it was captured; 'dayzero evidence check' names every number that rests on it.",
-            )
-        files.append((raw_path(raw), content))
-    return tuple(files)
+    return tuple((raw_path(raw), read_raw(store, raw.sha256)) for raw in listing.raws)

@@ -7,7 +7,7 @@ from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
 from dayzero.core.verdict import Place
 from dayzero.evidence.citation import Citation, Page, RawBlock, Reading
-from dayzero.evidence.claims import extract, sha256_of
+from dayzero.evidence.claims import extract
 from dayzero.evidence.ledger import LEDGER_NAME, Ledger, Missing, Retracted, Standing, State, Withdrawn
 from dayzero.evidence.locate import lines_between, locate_pointer
 from dayzero.evidence.model import Claim, LineLocator, PointerLocator, RawFile, Retraction, WholeFile
@@ -146,7 +146,7 @@ def _one_raw_file(
     except EvidenceError:
         yield Finding(Kind.RAW_MISSING, f"the raw file {raw_file.name} is gone", (place, *subject.users(digest)))
         return
-    found = sha256_of(content)
+    found = Sha256.of(content)
     if found != digest:
         reason = f"the raw file {raw_file.name} was changed: its SHA-256 is {found} now"
         yield Finding(Kind.RAW_CHANGED, reason, (place, *subject.users(digest)))

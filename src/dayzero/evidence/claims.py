@@ -1,6 +1,5 @@
 """File raw bytes and make claims on them; a claim's value is always extracted, never given."""
 
-import hashlib
 from dataclasses import dataclass
 
 from dayzero.core.errors import EvidenceError, IntegrityError
@@ -37,11 +36,6 @@ class Draft:
     subject: Sha256
 
 
-def sha256_of(content: bytes) -> Sha256:
-    """Name content by its SHA-256."""
-    return Sha256(hashlib.sha256(content).hexdigest())
-
-
 def file_raw(store: RawStore, content: bytes, capture: Capture) -> RawFile:
     """Keep a raw file and write its record, which still has to be appended to the ledger.
 
@@ -67,7 +61,7 @@ def read_raw(store: RawStore, digest: Sha256) -> bytes:
         IntegrityError: It was changed.
     """
     content = store.read(digest)
-    found = sha256_of(content)
+    found = Sha256.of(content)
     if found != digest:
         raise IntegrityError(
             f"the raw file {digest} was changed: its SHA-256 is {found} now",
@@ -103,7 +97,7 @@ def make_claim(raw: bytes, draft: Draft, extractors: Extractors) -> Claim:
         label=draft.label,
         value=extract(raw, draft.locator, draft.extraction, extractors),
         unit=draft.unit,
-        raw=sha256_of(raw),
+        raw=Sha256.of(raw),
         locator=draft.locator,
         extraction=draft.extraction,
         subject=draft.subject,

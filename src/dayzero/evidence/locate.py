@@ -1,6 +1,5 @@
 """Find the place in a raw file that a claim points at."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -59,7 +58,7 @@ def line_locator(raw: bytes, line: int) -> LineLocator:
     Raises:
         EvidenceError: The file has no such line.
     """
-    return LineLocator(line=line, sha256=_digest(lines_between(raw, line, line)[0]))
+    return LineLocator(line=line, sha256=Sha256.of(lines_between(raw, line, line)[0]))
 
 
 def locate_line(raw: bytes, locator: LineLocator) -> bytes:
@@ -69,7 +68,7 @@ def locate_line(raw: bytes, locator: LineLocator) -> bytes:
         EvidenceError: The file has no such line, or another text stands there now.
     """
     content = lines_between(raw, locator.line, locator.line)[0]
-    if _digest(content) != locator.sha256:
+    if Sha256.of(content) != locator.sha256:
         raise EvidenceError(
             f"line {locator.line} is not the line that was pointed at: {_quote(content)!r} stands there",
             hint="Put the file back as it was captured, or file it anew and make the claim again.",
@@ -154,10 +153,6 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int]]:
 def _past_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
-
-
-def _digest(content: bytes) -> Sha256:
-    return Sha256(hashlib.sha256(content).hexdigest())
 
 
 def _quote(content: bytes) -> str:

@@ -1,7 +1,6 @@
 """Fill the archive: the same contents give the same bytes, in whatever order they come."""
 
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.pins import FilePin, Sha256
@@ -42,7 +41,7 @@ def assemble(contents: KitContents) -> Kit:
         version=package.version,
         files=tuple(map(_listed, every)),
         archive=archive,
-        sha256=Sha256(sha256(archive).hexdigest()),
+        sha256=Sha256.of(archive),
     )
 
 
@@ -64,9 +63,10 @@ def _files(contents: KitContents) -> Iterator[tuple[str, bytes]]:
     yield from contents.launch_files
     yield (LEDGER_PATH, contents.ledger)
     for digest, content in contents.raw_files:
-        if sha256(content).hexdigest() != digest.hex:
+        found = Sha256.of(content)
+        if found != digest:
             raise IntegrityError(
-                f"the raw file {digest} has the digest {sha256(content).hexdigest()}",
+                f"the raw file {digest} has the digest {found}",
                 hint="Restore it from where it was captured; a kit is not made from changed evidence.",
             )
         yield (f"{RAW_FOLDER}{digest}", content)
@@ -92,9 +92,9 @@ def _one_a_path(entries: Iterable[tuple[str, bytes]]) -> tuple[ArchivedFile, ...
 
 
 def _refuse_weights(files: tuple[ArchivedFile, ...], pins: tuple[FilePin, ...]) -> None:
-    weights = {pin.sha256.hex: pin.path for pin in pins if pin.size.count}
+    weights = {pin.sha256: pin.path for pin in pins if pin.size.count}
     for file in files:
-        pinned = weights.get(sha256(file.content).hexdigest())
+        pinned = weights.get(Sha256.of(file.content))
         if pinned is not None:
             raise InputError(
                 f"{file.path} is the pinned model file {pinned}, and a kit holds no weights", hint="Leave it out."
@@ -102,7 +102,7 @@ def _refuse_weights(files: tuple[ArchivedFile, ...], pins: tuple[FilePin, ...]) 
 
 
 def _listed(file: ArchivedFile) -> KitFile:
-    digest = Sha256(sha256(file.content).hexdigest())
+    digest = Sha256.of(file.content)
     return KitFile(path=file.path, size=len(file.content), sha256=digest, mode=file.mode)
 
 

@@ -59,7 +59,7 @@ def _starting(package: Package, launch: LaunchSpec, start: str, deploy_files: tu
 ## Start it
 
     unzip {package.name}-{package.version}.kit.zip -d {package.name} && cd {package.name}
-    dayzero weights {package.name} -o model
+    dayzero weights package.toml -o model
     sha256sum --check --strict model.sha256
     {first}
 

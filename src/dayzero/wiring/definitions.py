@@ -4,7 +4,7 @@ from importlib import resources
 from pathlib import Path
 
 import dayzero
-from dayzero.adapters.package_files import load_package
+from dayzero.adapters.package_files import load_collected, load_package
 from dayzero.advisories.model import Advisory
 from dayzero.advisories.parse import parse_advisory
 from dayzero.core.errors import InputError
@@ -34,7 +34,7 @@ def packages(folder: Path | None = None) -> tuple[Package, ...]:
             f"no package definition under {' or '.join(map(str, folders))}",
             hint="Give a folder that holds NAME/package.toml.",
         )
-    return tuple(load_package(files[name]) for name in sorted(files))
+    return tuple(load_collected(files[name]) for name in sorted(files))
 
 
 def package_file(name: str) -> Path:

@@ -1,10 +1,13 @@
 """Launches, the deploy files that carry them, and the validators that look at those."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from dayzero.adapters.validator import ask_validator
 from dayzero.core.errors import IntegrityError
 from dayzero.core.launch import LaunchSpec
+from dayzero.core.package import Package
+from dayzero.core.recipe import Recipe
 from dayzero.core.verdict import Proven, Verdict
 from dayzero.targets.interface import Target
 from dayzero.targets.proof import prove_text
@@ -14,7 +17,16 @@ from dayzero.wiring.plugins import engine, target, target_names
 
 def launch_of(name: str) -> LaunchSpec:
     """Give the launch of a package, by its name, folder or file."""
-    recipe = package(name).recipe
+    return launch_of_package(package(name))
+
+
+def launch_of_package(definition: Package) -> LaunchSpec:
+    """Give the launch of a package; the service is called as the package is."""
+    return replace(launch_of_recipe(definition.recipe), name=definition.name)
+
+
+def launch_of_recipe(recipe: Recipe) -> LaunchSpec:
+    """Give the launch of a recipe."""
     return engine(recipe.engine.engine).launch(recipe, memory_bytes=recipe.system.memory.count)
 
 

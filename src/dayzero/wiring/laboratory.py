@@ -34,6 +34,7 @@ from dayzero.fit.model import Report as FitReport
 from dayzero.serve.model import Healthy, Start
 from dayzero.serve.start import wait_until_healthy
 from dayzero.wiring.definitions import advisories
+from dayzero.wiring.deploy import launch_of_recipe
 from dayzero.wiring.endpoint import BenchTarget, EndpointMeasurement, measure_endpoint
 from dayzero.wiring.plugins import engine, kernel_library
 from dayzero.wiring.settings import cache_folder, python_executable
@@ -87,11 +88,6 @@ def fit_here(recipe: Recipe) -> FitReport:
     """Budget a recipe's memory on this machine; its weights are brought here first."""
     files = weights(recipe.model, weights_cache(recipe.model))
     return fit(engine(recipe.engine.engine).memory_terms(recipe, files[0]), host_memory())
-
-
-def launch_for(recipe: Recipe) -> LaunchSpec:
-    """Give the launch of a recipe."""
-    return engine(recipe.engine.engine).launch(recipe, memory_bytes=recipe.system.memory.count)
 
 
 def new_folder(folder: Path) -> Path:
@@ -210,7 +206,7 @@ class LocalWorkbench:
     def start(self, recipe: Recipe, build: EngineBuild, log_name: str) -> Iterator[LocalSession]:
         """Start a build with the recipe's launch; it is stopped, with everything it started, when the context ends."""
         chosen = replace(recipe, engine=build, port=self._port or recipe.port)
-        launch = launch_for(chosen)
+        launch = launch_of_recipe(chosen)
         require_free_port(HOST, launch.port)
         plugin = engine(build.engine)
         place = self._prepare(plugin, chosen)

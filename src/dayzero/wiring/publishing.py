@@ -27,8 +27,7 @@ from dayzero.evidence.ledger import Ledger, file_records
 from dayzero.evidence.report import Report as EvidenceReport
 from dayzero.evidence.subject import recipe_digest
 from dayzero.kit.model import KitContents
-from dayzero.wiring.deploy import deploy_files
-from dayzero.wiring.laboratory import launch_for
+from dayzero.wiring.deploy import deploy_files, launch_of_package
 from dayzero.wiring.plugins import engine, extractors
 from dayzero_verify.inputs import examine_files
 from dayzero_verify.keys import PublicKey
@@ -87,7 +86,7 @@ def pack_kit(package: Package, definition: str, measured: Measured, ledger: Ledg
         IntegrityError: The verifier does not accept what was just written.
     """
     evidence = EvidenceFolder(folder / "evidence")
-    launch = launch_for(package.recipe)
+    launch = launch_of_package(package)
     contents = KitContents(
         package=package,
         definition=definition,

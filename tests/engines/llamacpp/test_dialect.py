@@ -22,9 +22,9 @@ def test_usage_is_read_from_the_last_chunk_with_the_tokens_that_came_from_the_ca
     assert DIALECT.usage(answer("usage_chunk.json")) == Usage(prompt_tokens=6, completion_tokens=2, cached_tokens=2)
 
 
-def test_usage_without_details_has_nothing_cached():
+def test_usage_without_details_leaves_open_what_was_cached():
     chunk = {"usage": {"prompt_tokens": 6, "completion_tokens": 2}}
-    assert DIALECT.usage(chunk) == Usage(prompt_tokens=6, completion_tokens=2, cached_tokens=0)
+    assert DIALECT.usage(chunk) == Usage(prompt_tokens=6, completion_tokens=2, cached_tokens=None)
 
 
 @pytest.mark.parametrize("chunk", [{}, {"usage": None}, {"usage": {"prompt_tokens": 6}}, answer("text_chunk.json")])

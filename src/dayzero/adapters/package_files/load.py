@@ -50,10 +50,20 @@ def load_package(file: FilePath) -> Package:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: {error}", hint="Give a readable UTF-8 file.") from error
-    package = parse_package(text, str(file))
-    if file.parent.name and package.name != file.parent.name:
+    return parse_package(text, str(file))
+
+
+def load_collected(file: FilePath) -> Package:
+    """Read one definition of a collection, where packages are found by their folders' names.
+
+    Raises:
+        InputError: As :func:`load_package`, or the package has another name than its folder.
+    """
+    package = load_package(file)
+    if package.name != file.parent.name:
+        line = line_of(file.read_text(encoding="utf-8"), ("name",))
         raise InputError(
-            f"{file}:{line_of(text, ('name',))}: name: {package.name!r} is not the folder's name {file.parent.name!r}",
+            f"{file}:{line}: name: {package.name!r} is not the folder's name {file.parent.name!r}",
             hint="Give the package and its folder one name.",
         )
     return package

@@ -42,7 +42,9 @@ class LlamaCppDialect:
         details = counts.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
         return Usage(
-            prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached if isinstance(cached, int) else 0
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            cached_tokens=cached if isinstance(cached, int) else None,
         )
 
     def recognises(self, models: Mapping[str, object]) -> bool:
