@@ -49,7 +49,7 @@ def test_the_demo_tells_the_story_and_ends_with_everything_proven(tiny_demo):
     titles = re.findall(r"^\[\d/9\] (\w+)", done.stdout, re.MULTILINE)
     assert titles == ["audit", "start", "audit", "fit", "serve", "measure", "file", "pack", "list"]
     assert "refuted" in done.stdout
-    assert "first build without this wall is 2026.8.10566" in done.stdout
+    assert "the first build without this wall is 2026.8.10566 (DZA-2026-001)" in done.stdout
     assert "unknown model architecture: 'kimi-k3'" in done.stdout
     assert engines_below(folder) == []
 
@@ -58,7 +58,7 @@ def test_every_number_that_it_printed_stands_in_the_ledger_and_on_the_card(tiny_
     folder, done = tiny_demo
     run = run_folder(folder)
     page = (run / "site" / "packages" / "demo-kimi-k3-tiny" / "index.html").read_text(encoding="utf-8")
-    printed = re.findall(r"^  (\d+\.\d+ (?:ms|tok/s|s))  ", done.stdout, re.MULTILINE)
+    printed = re.findall(r"^  (\d+\.\d+ (?:ms|tok/s|s)) +[a-z]", done.stdout, re.MULTILINE)
     assert len(printed) == 9
     assert [text for text in printed if f">{text}</data>" not in page] == []
     checked = dayzero("evidence", "check", str(run), "--output-format", "json", cwd=folder)

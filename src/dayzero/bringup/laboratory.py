@@ -138,9 +138,7 @@ def tell_audit(report: AuditReport, narrator: Narrator) -> None:
             for place in check.verdict.places:
                 narrator.say("seen at", str(place))
     for remedy in report.remedies:
-        narrator.say(
-            "remedy", f"{remedy.advisory}: first build without this wall is {remedy.first_build}. {remedy.resolution}"
-        )
+        narrator.say("remedy", f"the first build without this wall is {remedy.first_build} ({remedy.advisory})")
 
 
 def tell_verdict(verdict: Verdict, narrator: Narrator) -> None:

@@ -40,6 +40,8 @@ def audit(
         narrator = ConsoleNarrator(steps=1)
         narrator.step("audit", f"{report.build} for {report.model}")
         tell_audit(report, narrator)
+        for remedy in report.remedies:
+            narrator.say("resolution", remedy.resolution)
         for check in report.checks:
             places = f" ({check.verdict.places[0]})" if check.verdict.places else ""
             narrator.say(verdict_word(check.verdict), f"{check.question}{places}")

@@ -8,14 +8,11 @@ import cyclopts
 
 from dayzero.adapters.site.server import serve as serve_site
 from dayzero.bringup.laboratory import investigate
-from dayzero.bringup.model import Measured, Stopped
-from dayzero.bringup.packing import standing_claims
+from dayzero.bringup.model import Stopped
 from dayzero.cli.audit import exit_code
-from dayzero.cli.main import FINDINGS, PROVEN
+from dayzero.cli.main import PROVEN
 from dayzero.cli.output import stderr_console
 from dayzero.cli.story import ConsoleNarrator
-from dayzero.core.package import Package
-from dayzero.core.verdict import Proven, verdict_word
 from dayzero.wiring import definitions, laboratory, publishing
 
 _PREFIX = "demo-"
@@ -51,37 +48,11 @@ def demo(
         found = investigate(definition, bench, narrator)
         if isinstance(found, Stopped):
             return _stopped(found)
-        site, code = _publish(definition, file, found, folder, narrator)
+        published = publishing.publish(definition, file.read_text(encoding="utf-8"), found, folder, narrator)
+    code = exit_code(published.evidence.verdict)
     if code == PROVEN and serve:
-        _serve(site, site_port)
+        _serve(published.site, site_port)
     return code
-
-
-def _publish(
-    package: Package, file: Path, measured: Measured, folder: Path, narrator: ConsoleNarrator
-) -> tuple[Path, int]:
-    narrator.step("file", "every number as a claim on a raw file")
-    ledger = publishing.file_evidence(package, measured, folder)
-    claims = {claim.slug: claim for claim in standing_claims(package, ledger)}
-    for reference in package.claims:
-        narrator.say(claims[package.slug(reference)].text, reference.label)
-    narrator.step("pack", "definition, deploy files and evidence into one signed kit")
-    kit = publishing.pack_kit(package, file.read_text(encoding="utf-8"), measured, ledger, folder)
-    narrator.say(
-        "packed", f"{laboratory.shown(kit.archive)}, {kit.facts.size}, {kit.facts.weight_bytes.count} weight bytes"
-    )
-    narrator.say(
-        "signed", f"with a demo key made on the spot ({kit.facts.key_fingerprint[:16]}): integrity, not identity"
-    )
-    narrator.say("verified", f"dayzero-verify {laboratory.shown(kit.archive)} --key {laboratory.shown(kit.key)}")
-    narrator.step("list", "the card, its numbers read from the ledger")
-    site = publishing.build_site(package, ledger, kit.facts, folder)
-    narrator.say("listed", str(laboratory.shown(site)))
-    report = publishing.check_evidence(ledger, folder)
-    narrator.say(verdict_word(report.verdict), report.verdict.reason)
-    for finding in report.findings:
-        narrator.say("finding", str(finding))
-    return site, PROVEN if isinstance(report.verdict, Proven) else FINDINGS
 
 
 def _stopped(stopped: Stopped) -> int:

@@ -11,7 +11,8 @@ from dayzero.adapters.site.folder import write_site
 from dayzero.adapters.site.render import render
 from dayzero.bringup.filing import file_run
 from dayzero.bringup.model import Captured, Measured
-from dayzero.bringup.packing import Packed, pack
+from dayzero.bringup.packing import Packed, pack, standing_claims
+from dayzero.bringup.ports import Narrator
 from dayzero.bringup.record import bringup_record
 from dayzero.catalog.card import build_card
 from dayzero.catalog.listing import build_listing, raw_files
@@ -21,6 +22,7 @@ from dayzero.catalog.text import card_text
 from dayzero.core.errors import IntegrityError
 from dayzero.core.package import Package
 from dayzero.core.quantities import Bytes
+from dayzero.core.verdict import verdict_word
 from dayzero.evidence.check import check
 from dayzero.evidence.claims import read_raw
 from dayzero.evidence.ledger import Ledger, file_records
@@ -28,6 +30,7 @@ from dayzero.evidence.report import Report as EvidenceReport
 from dayzero.evidence.subject import recipe_digest
 from dayzero.kit.model import KitContents
 from dayzero.wiring.deploy import deploy_files, launch_of_package
+from dayzero.wiring.laboratory import shown
 from dayzero.wiring.plugins import engine, extractors
 from dayzero_verify.inputs import examine_files
 from dayzero_verify.keys import PublicKey
@@ -53,6 +56,69 @@ class KitOnDisk:
     key: Path
     report: Report
     facts: KitFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """Everything that a bring-up leaves for others.
+
+    Attributes:
+        kit: The kit, signed and verified.
+        site: Front page of the static site.
+        evidence: What the check of every number on its pages found.
+    """
+
+    kit: KitOnDisk
+    site: Path
+    evidence: EvidenceReport
+
+
+def publish(package: Package, definition: str, measured: Measured, folder: Path, narrator: Narrator) -> Published:
+    """File, pack, sign, verify and list, telling each step.
+
+    Args:
+        package: What was brought up.
+        definition: The text of its definition, which goes into the kit.
+        measured: What was found.
+        folder: Folder of the run.
+        narrator: Told each step.
+
+    Raises:
+        EvidenceError: A claim of the definition cannot be extracted.
+        IntegrityError: The verifier does not accept the kit that was just written.
+        RemoteError: The disk refused.
+    """
+    narrator.step("file", "every number as a claim on a raw file")
+    ledger = file_evidence(package, measured, folder)
+    claims = {claim.slug: claim for claim in standing_claims(package, ledger)}
+    for reference in package.claims:
+        narrator.say(claims[package.slug(reference)].text, reference.label)
+    narrator.step("pack", "definition, deploy files and evidence into one signed kit")
+    kit = pack_kit(package, definition, measured, ledger, folder)
+    facts, archive = kit.facts, shown(kit.archive)
+    narrator.say("packed", f"{archive}, {facts.size}, {facts.weight_bytes.count} weight bytes")
+    narrator.say("signed", f"with a demo key made on the spot ({facts.key_fingerprint[:16]}): integrity, not identity")
+    narrator.say("verified", f"dayzero-verify {archive} --key {shown(kit.key)}")
+    narrator.step("list", "the card, its numbers read from the ledger")
+    site = build_site(package, ledger, facts, folder)
+    narrator.say("listed", shown(site))
+    report = check_evidence(ledger, folder)
+    _tell_evidence(report, narrator)
+    narrator.say("look", f"dayzero catalog serve {shown(site.parent)}")
+    return Published(kit=kit, site=site, evidence=report)
+
+
+def _tell_evidence(report: EvidenceReport, narrator: Narrator) -> None:
+    if not report.findings:
+        words = (
+            f"{report.standing} claims extracted again from {report.raw_files} raw files, "
+            f"and {report.citations} citations on {report.pages} pages say the same"
+        )
+    else:
+        words = report.verdict.reason
+    narrator.say(verdict_word(report.verdict), words)
+    for finding in report.findings:
+        narrator.say("finding", f"{finding.reason}: {', '.join(map(str, finding.places))}")
 
 
 def file_evidence(package: Package, measured: Measured, folder: Path) -> Ledger:
