@@ -16,6 +16,7 @@ import msgspec
 
 from dayzero.adapters.sse import SseSplitter
 from dayzero.bench.model import Request, Row, TextPrompt, TokenPrompt, Usage
+from dayzero.bench.openai import read_usage
 from dayzero.bench.ports import Dialect
 from dayzero.core.errors import InputError, RemoteError
 
@@ -86,19 +87,7 @@ class GenericDialect:
 
     def usage(self, chunk: Mapping[str, object]) -> Usage | None:
         """Read ``usage`` as the OpenAI API defines it."""
-        counts = chunk.get("usage")
-        if not isinstance(counts, Mapping):
-            return None
-        prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
-        if not isinstance(prompt, int) or not isinstance(completion, int):
-            return None
-        details = counts.get("prompt_tokens_details")
-        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
-        return Usage(
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            cached_tokens=cached if isinstance(cached, int) else None,
-        )
+        return read_usage(chunk)
 
     def recognises(self, models: Mapping[str, object]) -> bool:  # noqa: ARG002  (it is asked last, and takes what is left)
         """Take any endpoint."""

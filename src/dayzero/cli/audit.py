@@ -7,13 +7,13 @@ import cyclopts
 
 from dayzero.audit.model import Report
 from dayzero.bringup.laboratory import tell_audit
-from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
+from dayzero.cli.main import exit_code
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.cli.story import ConsoleNarrator
 from dayzero.core.errors import InputError
 from dayzero.core.package import Package
 from dayzero.core.pins import EngineBuild
-from dayzero.core.verdict import Place, Proven, Refuted, Undecided, Verdict, verdict_word
+from dayzero.core.verdict import Place, verdict_word
 from dayzero.wiring import definitions, laboratory
 
 
@@ -46,17 +46,6 @@ def audit(
             places = f" ({check.verdict.places[0]})" if check.verdict.places else ""
             narrator.say(verdict_word(check.verdict), f"{check.question}{places}")
     return exit_code(report.verdict)
-
-
-def exit_code(verdict: Verdict) -> int:
-    """Give the exit code of one of the three answers."""
-    match verdict:
-        case Proven():
-            return PROVEN
-        case Refuted():
-            return FINDINGS
-        case Undecided():
-            return UNDECIDED
 
 
 def document(report: Report) -> Mapping[str, object]:

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import cyclopts
 
-from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
+from dayzero.cli.main import FINDINGS, PROVEN, exit_code
 from dayzero.cli.output import OutputFormat, print_json, stderr_console
 from dayzero.core.errors import InputError
-from dayzero.core.verdict import Place, Proven, Refuted, Undecided, Verdict
+from dayzero.core.verdict import Place
 from dayzero.evidence.check import check, cited_at
 from dayzero.evidence.document import check_document, claim_document, retraction_document, state_word
 from dayzero.evidence.explain import Backed, Explanation, explain
@@ -54,7 +54,7 @@ def check_tree(
         print_json(check_document(report))
     else:
         _print_report(report)
-    return _exit_code(report.verdict)
+    return exit_code(report.verdict)
 
 
 @APP.command(name="show")
@@ -128,16 +128,6 @@ def _open(root: Path) -> Ledger:
     return ledger
 
 
-def _exit_code(verdict: Verdict) -> int:
-    match verdict:
-        case Proven():
-            return PROVEN
-        case Refuted():
-            return FINDINGS
-        case Undecided():
-            return UNDECIDED
-
-
 def _print_report(report: Report) -> None:
     for finding in report.findings:
         print(f"{finding.places[0]}: {finding.reason} [{finding.kind.value}]")
@@ -153,7 +143,7 @@ def _print_report(report: Report) -> None:
             (report.quotes, "quoted block"),
         )
     )
-    word = {0: "proven", 1: "refuted", 3: "undecided"}[_exit_code(report.verdict)]
+    word = {0: "proven", 1: "refuted", 3: "undecided"}[exit_code(report.verdict)]
     print(f"{word}: {report.verdict.reason}\nchecked: {checked}")
 
 

@@ -1,7 +1,7 @@
 """``dayzero fit``: does it fit into this machine's memory, and with what headroom?"""
 
 from dayzero.bringup.laboratory import tell_verdict
-from dayzero.cli.audit import exit_code
+from dayzero.cli.main import exit_code
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.cli.story import ConsoleNarrator
 from dayzero.core.verdict import verdict_word

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dayzero import __version__
 from dayzero.cli.commands import COMMANDS, CommandEntry
 from dayzero.core.errors import DayzeroError, EvidenceError, InputError, IntegrityError, RemoteError
+from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict
 
 PROVEN, FINDINGS, USAGE, UNDECIDED, INTEGRITY = 0, 1, 2, 3, 4
 INTERRUPTED = 130
@@ -89,6 +90,17 @@ def _find(word: str) -> CommandEntry:
         f"no command {word!r}",
         hint=f"Did you mean 'dayzero {near[0]}'?" if near else "See 'dayzero --help' for the commands.",
     )
+
+
+def exit_code(verdict: Verdict) -> int:
+    """Give the exit code of one of the three answers."""
+    match verdict:
+        case Proven():
+            return PROVEN
+        case Refuted():
+            return FINDINGS
+        case Undecided():
+            return UNDECIDED
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from dayzero.bench.model import Usage
+from dayzero.bench.openai import owners, read_usage
 from dayzero.core.errors import RemoteError
 
 _OWNER = "llamacpp"
@@ -33,26 +34,11 @@ class LlamaCppDialect:
 
     def usage(self, chunk: Mapping[str, object]) -> Usage | None:
         """Read the counts from the last chunk, the only one that carries them (with ``stream_options.include_usage``)."""
-        counts = chunk.get("usage")
-        if not isinstance(counts, Mapping):
-            return None
-        prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
-        if not isinstance(prompt, int) or not isinstance(completion, int):
-            return None
-        details = counts.get("prompt_tokens_details")
-        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
-        return Usage(
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            cached_tokens=cached if isinstance(cached, int) else None,
-        )
+        return read_usage(chunk)
 
     def recognises(self, models: Mapping[str, object]) -> bool:
         """Say whether every model that is listed is owned by this server."""
-        entries = models.get("data")
-        if not isinstance(entries, list) or not entries:
-            return False
-        return all(isinstance(entry, Mapping) and entry.get("owned_by") == _OWNER for entry in entries)
+        return set(owners(models)) == {_OWNER}
 
     def logprobs_request(self, k: int) -> Mapping[str, object]:
         """Ask for the top ``k``; the answer names token ids without being asked to."""

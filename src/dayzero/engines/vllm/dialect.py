@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dayzero.bench.model import Usage
+from dayzero.bench.openai import owners, read_usage
 from dayzero.core.errors import RemoteError
 
 _TOKEN_ID = "token_id:"  # noqa: S105  (a prefix of the answer's keys, no secret)
@@ -19,28 +20,11 @@ class VllmDialect:
 
     def usage(self, chunk: Mapping[str, object]) -> Usage | None:
         """Read the counts; ``prompt_tokens_details`` is null unless the server runs with ``--enable-prompt-tokens-details``."""
-        usage = chunk.get("usage")
-        if not isinstance(usage, Mapping):
-            return None
-        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if not isinstance(prompt, int) or not isinstance(completion, int):
-            return None
-        details = usage.get("prompt_tokens_details")
-        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
-        return Usage(
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            cached_tokens=cached if isinstance(cached, int) else None,
-        )
+        return read_usage(chunk)
 
     def recognises(self, models: Mapping[str, object]) -> bool:
         """Say whether every listed model is owned by ``vllm``."""
-        listed = models.get("data")
-        return (
-            isinstance(listed, list)
-            and bool(listed)
-            and all(isinstance(model, Mapping) and model.get("owned_by") == "vllm" for model in listed)
-        )
+        return set(owners(models)) == {"vllm"}
 
     def logprobs_request(self, k: int) -> Mapping[str, object]:
         """Ask for the top ``k`` keyed by token id.
