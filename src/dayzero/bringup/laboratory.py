@@ -160,3 +160,4 @@ def tell_start(start: Start, session: Session, narrator: Narrator) -> None:
         narrator.say("looks like", f"{session.log_path}:{start.root.number}: {start.root.text.strip()}")
     else:
         narrator.say("looks like", f"no line of {session.log_path} names a cause")
+    narrator.say("later", "triage, which names the whole chain of causes, is not part of this version")

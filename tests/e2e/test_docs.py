@@ -1,0 +1,53 @@
+"""What the pages tell a reader to type exists: every command, and every option given to it."""
+
+import contextlib
+import io
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dayzero.cli.commands import COMMANDS
+from dayzero.cli.main import run
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GROUPS = {"evidence", "kit", "catalog"}
+TYPED = re.compile(r"(?:^|[ `$/(])dayzero ((?:[a-z][a-z-]*)(?: [^`\n|]*)?)")
+
+
+def typed() -> list[tuple[str, str]]:
+    """Find each ``dayzero ...`` inside a code span or a fenced block."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for code in re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL):
+            found += [(str(page.relative_to(ROOT)), words) for words in TYPED.findall(code)]
+    return found
+
+
+@cache
+def help_of(words: tuple[str, ...]) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert run([*words, "--help"]) == 0
+    return out.getvalue()
+
+
+def test_the_pages_show_commands_at_all():
+    assert len(typed()) > 25
+
+
+@pytest.mark.parametrize(("page", "words"), sorted(set(typed())))
+def test_a_command_that_a_page_shows_exists_with_its_options(page, words):
+    command, *rest = words.split()
+    if command in {"demo", "help"} and not rest:
+        return
+    assert command in {entry.name for entry in COMMANDS}, f"{page}: dayzero {words}"
+    names = (command, rest[0]) if command in GROUPS and rest and re.fullmatch(r"[a-z-]+", rest[0]) else (command,)
+    shown = help_of(names)
+    options = [word.split("=")[0] for word in rest if re.fullmatch(r"--?[a-z][a-z-]*(=.*)?", word)]
+    assert [option for option in options if option not in shown and option != "--help"] == [], (
+        f"{page}: dayzero {words}"
+    )
