@@ -45,3 +45,16 @@ def command(words: Sequence[str]) -> list[str]:
 
 def environment() -> dict[str, str]:
     return {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+
+
+def engines_below(folder: Path) -> list[int]:
+    """Find processes that were started inside a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if (entry / "cwd").readlink().is_relative_to(folder):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found

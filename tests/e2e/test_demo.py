@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.e2e.conftest import Run, command, environment, free_port
+from tests.e2e.conftest import Run, command, engines_below, environment, free_port
 
 from dayzero_verify import canonical_zip
 from dayzero_verify.inputs import examine_files
@@ -29,19 +29,6 @@ def copy_of(tiny_demo: tuple[Path, object], tmp_path: Path) -> Path:
     target = tmp_path / "run"
     shutil.copytree(run_folder(tiny_demo[0]), target, symlinks=True)
     return target
-
-
-def engines_below(folder: Path) -> list[int]:
-    """Find processes that were started inside a folder."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if (entry / "cwd").readlink().is_relative_to(folder):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
 
 
 def test_the_demo_tells_the_story_and_ends_with_everything_proven(tiny_demo):
