@@ -147,7 +147,10 @@ def test_a_command_line_names_its_settings_as_the_parser_spells_them(flags: tupl
     assert settings_in(flags) == named
 
 
-@given(st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), min_size=1, max_size=4), st.from_regex(r"[0-9a-z]{0,5}", fullmatch=True))
+@given(
+    st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), min_size=1, max_size=4),
+    st.from_regex(r"[0-9a-z]{0,5}", fullmatch=True),
+)
 def test_spelling_and_the_way_a_value_is_attached_do_not_change_the_name(words: list[str], value: str):
     value = value.strip()
     dashed = "--" + "-".join(words)
