@@ -51,3 +51,13 @@ def test_a_command_that_a_page_shows_exists_with_its_options(page, words):
     assert [option for option in options if option not in shown and option != "--help"] == [], (
         f"{page}: dayzero {words}"
     )
+
+
+def test_every_schema_that_the_code_writes_is_documented():
+    source = "".join(
+        file.read_text(encoding="utf-8") for part in ("src", "verifier/src") for file in (ROOT / part).rglob("*.py")
+    )
+    schemas = set(re.findall(r"dayzero/[a-z-]+/v\d+", source))
+    reference = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    assert len(schemas) > 10
+    assert sorted(schema for schema in schemas if schema not in reference) == []
