@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dayzero.adapters.evidence_folder import EvidenceFolder, published_pages
+from dayzero.adapters.evidence_folder import EvidenceFolder, RepositoryRaw
 from dayzero.core.errors import EvidenceError, InputError, IntegrityError, RemoteError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.ledger import file_records, parse
@@ -198,26 +198,6 @@ def test_readers_wait_for_a_line_that_is_being_written(tmp_path: Path):
     assert len(parse(folder.ledger.read()).entries) == 2
 
 
-def test_the_published_pages_are_readme_docs_site_and_those_named(tmp_path: Path):
-    for name in ("README.md", "docs/a/b.md", "docs/c.txt", "site/index.html", "site/p/x.html", "other.md", "src/d.md"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(name)
-    pages = published_pages(tmp_path, (tmp_path / "other.md", tmp_path / "README.md"))
-    assert [str(Path(page.path).relative_to(tmp_path)) for page in pages] == [
-        "README.md",
-        "docs/a/b.md",
-        "site/index.html",
-        "site/p/x.html",
-        "other.md",
-    ]
-    assert pages[0].content == b"README.md"
-
-
-def test_a_named_page_has_to_be_there(tmp_path: Path):
-    with pytest.raises(InputError):
-        published_pages(tmp_path, (tmp_path / "no.md",))
-
-
 def test_a_ledger_that_cannot_be_read_is_said(tmp_path: Path):
     (tmp_path / "ledger.jsonl").mkdir()
     with pytest.raises(RemoteError):
@@ -229,3 +209,18 @@ def test_a_raw_file_that_is_there_and_cannot_be_read_is_not_called_gone(tmp_path
     (tmp_path / "raw" / digest.hex).mkdir(parents=True)
     with pytest.raises(RemoteError):
         EvidenceFolder(tmp_path).raw.read(digest)
+
+
+def test_a_raw_file_is_read_where_it_lies_unless_the_folder_has_it(tmp_path: Path):
+    folder = EvidenceFolder(tmp_path / "evidence")
+    (tmp_path / "a.json").write_bytes(b"changed since")
+    kept, lying, gone = folder.raw.put(b"kept"), Sha256.of(b"lying"), Sha256.of(b"gone")
+    raw = RepositoryRaw(folder.raw, {kept: tmp_path / "a.json", lying: tmp_path / "a.json", gone: tmp_path / "no.json"})
+    assert raw.read(kept) == b"kept"
+    assert raw.read(lying) == b"changed since"
+    with pytest.raises(EvidenceError):
+        raw.read(gone)
+    with pytest.raises(EvidenceError):
+        raw.read(Sha256.of(b"never filed"))
+    assert set(raw.lying) == {lying, gone}
+    assert raw.read(raw.put(b"new")) == b"new"

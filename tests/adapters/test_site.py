@@ -13,13 +13,17 @@ import pytest
 from tests.catalog.sample import (
     FITS,
     KIT,
+    LOG,
     ROWS,
     START,
     STATUSES,
     RawFolder,
     claim,
     digest,
+    every_state,
     ledger_of,
+    log_claim,
+    raw_file,
     sample_listing,
     tiny,
     tiny_records,
@@ -29,21 +33,28 @@ from dayzero.adapters.site.folder import write_site
 from dayzero.adapters.site.render import SiteFile, render
 from dayzero.adapters.site.server import serve
 from dayzero.catalog.card import build_card
+from dayzero.catalog.claim_page import claim_pages
 from dayzero.catalog.listing import build_listing, raw_files
 from dayzero.catalog.model import Listing
 from dayzero.core.errors import InputError, RemoteError
 from dayzero.core.package import Package
+from dayzero.evidence.check import check
 from dayzero.evidence.citation import Page
 from dayzero.evidence.html_page import read_html
-from dayzero.evidence.model import Record, Retraction
+from dayzero.evidence.locate import line_locator
+from dayzero.evidence.model import Concern, Record, Retraction
 
 CARD = "packages/demo-kimi-k3-tiny/index.html"
+PAGE = "claims/demo-kimi-k3-tiny/c1-output-tok-s/index.html"
 REASON = "the clock of the client was stepped"
 
 
 def listing_of(*records: Record, package: Package | None = None) -> Listing:
     chosen = package or tiny()
-    return build_listing((build_card(chosen, ledger_of(*records), kit=KIT, statuses=STATUSES, fit=FITS),))
+    ledger = ledger_of(*records)
+    contents = {digest(content): content for content in (ROWS, START, LOG)}
+    card = build_card(chosen, ledger, kit=KIT, statuses=STATUSES, fit=FITS)
+    return build_listing((card,), claim_pages(ledger, contents))
 
 
 def site_of(listing: Listing) -> dict[str, str]:
@@ -52,7 +63,7 @@ def site_of(listing: Listing) -> dict[str, str]:
 
 def whole_site() -> tuple[SiteFile, ...]:
     listing = sample_listing()
-    return (*render(listing), *raw_files(listing, RawFolder(ROWS, START)))
+    return (*render(listing), *raw_files(listing, RawFolder(ROWS, START, LOG)))
 
 
 def html_pages() -> list[tuple[str, str]]:
@@ -96,7 +107,8 @@ def test_a_number_that_changes_in_the_evidence_changes_on_card_listing_and_json(
         assert '<data data-claim="demo-kimi-k3-tiny/c1-output-tok-s" value="532.4">532.4 tok/s</data>' in before[page]
         assert '<data data-claim="demo-kimi-k3-tiny/c1-output-tok-s" value="611.7">611.7 tok/s</data>' in after[page]
     assert measurement(after, "demo-kimi-k3-tiny/c1-output-tok-s")["value"] == "611.7"
-    assert not any("532.4" in text for text in after.values())
+    assert {path for path, text in after.items() if "532.4" in text} == {PAGE}
+    assert '<span data-not-a-claim="what was claimed before">532.4 tok/s</span>' in after[PAGE]
 
 
 @pytest.mark.parametrize(("kind", "word"), [("retract", "retracted"), ("withdraw", "withdrawn")])
@@ -105,13 +117,17 @@ def test_a_retracted_number_leaves_card_listing_and_json_and_its_reason_takes_it
     site = site_of(
         listing_of(*tiny_records(), Retraction(slug=slug, kind=kind, reason=REASON, at="2026-11-30T08:00:00Z"))
     )
-    assert not any("532.4" in text for text in site.values())
+    assert {path for path, text in site.items() if "532.4" in text} == ({PAGE} if kind == "withdraw" else set())
     for page in (CARD, "index.html"):
         assert f"{word.capitalize()} 2026-11-30: {REASON}" in site[page]
         assert f'<span class="tag warn">{word}</span>' in site[page]
     entry = measurement(site, slug)
     assert (entry["state"], entry["reason"]) == (word, REASON)
     assert "value" not in entry
+    assert f'<span class="tag warn">{word}</span>' in site[PAGE]
+    assert REASON in site[PAGE]
+    (told,) = (each for each in json.loads(site["index.json"])["claims"] if each["slug"] == slug)
+    assert (told["state"], told["value"], told["reasons"][0]["reason"]) == (word, None, REASON)
 
 
 def test_a_claim_that_the_ledger_does_not_hold_is_shown_as_absent_with_the_reason():
@@ -215,6 +231,143 @@ def test_every_page_has_landmarks_one_title_and_tables_with_scope(path: str, pag
     assert all(a.get("scope") in {"col", "row"} for tag, a in tags.elements if tag == "th")
     named = {a["id"] for _, a in tags.elements if "id" in a}
     assert all(a["aria-labelledby"] in named for _, a in tags.elements if "aria-labelledby" in a)
+
+
+STATES = {
+    "standing": ("standing", "140.30"),
+    "superseded": ("standing", "140.30"),
+    "corrected": ("standing", "140.30"),
+    "concern": ("flagged", "140.30"),
+    "reaffirmed": ("standing", "140.30"),
+    "expired": ("flagged", "140.30"),
+    "withdrawn": ("withdrawn", None),
+    "retracted": ("retracted", None),
+    "derived": ("flagged", "1.00"),
+    "unsupported": ("unsupported", None),
+    "cause": ("flagged", None),
+    "uncitable": ("uncitable", None),
+}
+
+
+@pytest.mark.parametrize(("name", "state", "value"), [(name, *expected) for name, expected in STATES.items()])
+def test_a_page_says_its_state_in_words_and_cites_a_value_only_where_one_stands(
+    name: str, state: str, value: str | None
+):
+    site = site_of(sample_listing())
+    page = site[f"claims/s/{name}/index.html"]
+    assert re.search(rf'<span class="tag \w+">{state}</span>', page)
+    cited = {c.slug for c in read_html(Page(path=name, content=page.encode())).citations}
+    assert (f"s/{name}" in cited) == (value is not None)
+    (told,) = (each for each in json.loads(site["index.json"])["claims"] if each["slug"] == f"s/{name}")
+    assert (told["state"], told["value"]) == (state, value)
+
+
+def test_a_retracted_value_is_on_no_page_and_a_withdrawn_one_on_its_own_only():
+    site = site_of(sample_listing())
+    assert not [path for path, text in site.items() if "88.20" in text]
+    assert [path for path, text in site.items() if "77.10" in text] == ["claims/s/withdrawn/index.html"]
+    assert "140.30" in site["claims/s/withdrawn/index.html"], "its raw line stays"
+    assert "140.30" not in site["claims/s/retracted/index.html"]
+
+
+def test_a_withdrawn_page_strikes_nothing_but_the_value():
+    standing, withdrawn = (
+        site_of(sample_listing())[f"claims/s/{name}/index.html"] for name in ("standing", "withdrawn")
+    )
+    section = re.compile(r'<section aria-labelledby="raw">.*?</section>', re.DOTALL)
+    assert section.findall(standing) == section.findall(withdrawn)
+    assert not re.search(r"<(s|del|strike)\b", withdrawn)
+
+
+def test_every_number_on_a_card_links_to_its_page_and_the_page_to_its_card():
+    site = site_of(listing_of(*tiny_records()))
+    for slug in {c.slug for c in read_html(Page(path=CARD, content=site[CARD].encode())).citations}:
+        assert f'<a class="number" href="../../claims/{slug}/index.html"><data data-claim="{slug}"' in site[CARD]
+        assert f'<a href="../../../{CARD}">' in site[f"claims/{slug}/index.html"]
+    assert f'<a class="number" href="{PAGE}">' in site["index.html"]
+    entry = measurement(site, "demo-kimi-k3-tiny/c1-output-tok-s")
+    assert entry["page"] == PAGE
+
+
+def test_a_number_without_a_page_is_not_linked():
+    page = site_of(build_listing(listing_of(*tiny_records()).cards))[CARD]
+    assert "claims/" not in page
+    assert 'class="number"' not in page
+
+
+def test_a_flag_stands_beside_the_number_on_card_listing_and_json():
+    slug = "demo-kimi-k3-tiny/c1-output-tok-s"
+    concern = Concern(slug=slug, reason="a <second> process ran, 20 ms long", at="2026-11-30T08:00:00Z")
+    site = site_of(listing_of(*tiny_records(), concern))
+    for page in (CARD, "index.html"):
+        assert re.search(r"532\.4 tok/s</data></a> <span class=\"tag warn\">under concern</span>", site[page])
+    assert "Under concern since 2026-11-30: a &lt;second&gt; process ran, 20 ms long" in site[CARD]
+    (mark,) = json.loads(json.dumps(measurement(site, slug)["marks"]))
+    assert (mark["word"], mark["slug"]) == ("under concern", slug)
+    assert read_html(Page(path=CARD, content=site[CARD].encode())).bare == ()
+
+
+def test_the_evidence_check_finds_nothing_on_the_whole_site():
+    records = [*tiny_records(), *(r for r in every_state() if getattr(r, "slug", "") != "s/unsupported")]
+    ledger = ledger_of(*records)
+    contents = {digest(content): content for content in (ROWS, START, LOG)}
+    card = build_card(tiny(), ledger, kit=KIT, statuses=STATUSES, fit=FITS)
+    site = render(build_listing((card,), claim_pages(ledger, contents)))
+    pages = [Page(path=path, content=content) for path, content in site if path.endswith(".html")]
+    report = check(ledger, RawFolder(ROWS, START, LOG), {}, pages, folder="evidence")
+    places = [(finding.kind.value, finding.reason) for finding in report.findings]
+    assert [each for each in places if each[0] != "claim-unsupported"] == []
+    assert all("is not installed" in reason for _, reason in places)
+    assert report.citations > len(pages)
+
+
+@pytest.mark.parametrize(
+    "planted", ["77.10 tok/s", "<p>took 3 s</p>", '<data data-claim="s/withdrawn" value="77.10">77.10 tok/s</data>']
+)
+def test_a_number_that_is_planted_on_a_page_is_found(planted: str):
+    page = site_of(sample_listing())["claims/s/withdrawn/index.html"].replace("</main>", f"{planted}</main>")
+    report = check(
+        ledger_of(*every_state()), RawFolder(LOG), {}, [Page(path="p.html", content=page.encode())], folder="e"
+    )
+    assert [f for f in report.findings if f.places[0].file == "p.html"]
+
+
+def test_the_raw_lines_have_a_deep_link_and_the_numbers_that_sed_would_print():
+    page = site_of(sample_listing())["claims/s/standing/index.html"]
+    ids = [a["id"] for tag, a in Tags(page).elements if tag == "h2" and "id" in a]
+    assert "raw" in ids
+    quoted = [around for text, around in Tags(page).texts if "140.30" in text and any("value" in a for a in around)]
+    assert any(a.get("data-not-a-claim") == "quoted raw line" for around in quoted for a in around)
+    assert '<li value="2"><code>rate &lt;b&gt;140.30&lt;/b&gt; tok/s ␛[31m &amp; more</code></li>' in page
+
+
+def test_what_a_claim_derives_from_and_what_derives_from_it_link_to_each_other():
+    site = site_of(sample_listing())
+    assert 'href="../../../claims/s/derived/index.html"' in site["claims/s/standing/index.html"]
+    assert 'href="../../../claims/s/cause/index.html"' in site["claims/s/standing/index.html"]
+    assert 'href="../../../claims/s/standing/index.html"' in site["claims/s/derived/index.html"]
+    assert 'href="../../../claims/s/standing/index.html"' in site["claims/s/cause/index.html"]
+    assert "It rests on what does not stand: s/withdrawn." in site["claims/s/unsupported/index.html"]
+    assert "The first over the second." in site["claims/s/derived/index.html"]
+
+
+HOSTILE = '</code><script>alert(1)</script>" onload=x \u202e &amp;'
+
+
+def test_hostile_text_of_the_ledger_and_of_a_raw_line_stays_text():
+    raw = f"x {HOSTILE} 140.30".encode()
+    record = replace(raw_file("run.log", raw), name=HOSTILE.replace("\u202e", ""), command=HOSTILE)
+    label = HOSTILE.replace("\u202e ", "")
+    made = replace(log_claim("h/x"), label=label, raw=digest(raw), locator=line_locator(raw, 1))
+    asked = replace(made, extraction=replace(made.extraction, parameters=((HOSTILE, HOSTILE),)))
+    concern = Concern(slug="h/x", reason=HOSTILE, at="2026-11-30T08:00:00Z")
+    ledger = ledger_of(record, asked, concern)
+    page = site_of(build_listing((), claim_pages(ledger, {digest(raw): raw})))["claims/h/x/index.html"]
+    html5lib.HTMLParser(strict=True).parse(page)
+    tags = Tags(page)
+    assert "script" not in {tag for tag, _ in tags.elements}
+    assert not [name for _, attributes in tags.elements for name in attributes if name.startswith("on")]
+    assert "\u202e" not in page[page.index('<div class="quote"') : page.index("<dl")], "a raw line turns nothing around"
 
 
 def palettes() -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import replace
 
 from dayzero.catalog.card import build_card
+from dayzero.catalog.claim_page import claim_pages
 from dayzero.catalog.listing import build_listing
 from dayzero.catalog.model import Fit, FitState, KitFacts, Listing, NotYet, Reached
 from dayzero.core.errors import EvidenceError
@@ -26,11 +27,29 @@ from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Cell, Workload
 from dayzero.evidence.ledger import Ledger
-from dayzero.evidence.model import Claim, Extraction, PointerLocator, RawFile, Record, Retraction, WholeFile
+from dayzero.evidence.locate import line_locator
+from dayzero.evidence.model import (
+    Claim,
+    Concern,
+    Correction,
+    Derived,
+    Expiry,
+    Explanation,
+    Extraction,
+    PointerLocator,
+    RawFile,
+    Reaffirmation,
+    Record,
+    Retraction,
+    Trial,
+    Uncitable,
+    WholeFile,
+)
 from dayzero.evidence.subject import recipe_digest
 
 ROWS = b'{"cell":"c1","ttft_ns":56100000}\n{"cell":"c1","ttft_ns":56300000}\n'
 START = b'{"seconds": 0.64}\n'
+LOG = b"boot\nrate <b>140.30</b> tok/s \x1b[31m & more\nbye\n"
 GIB = 1024**3
 
 
@@ -282,14 +301,80 @@ def ledger_of(*records: Record) -> Ledger:
     return ledger
 
 
+AT = "2026-11-30T08:00:00Z"
+
+
+def log_claim(slug: str, value: str = "140.30", *, line: int = 2) -> Claim:
+    """Make a claim on one line of the log, of any slug."""
+    return Claim(
+        slug=slug,
+        label=f"rate of {slug}",
+        value=value,
+        unit="tok/s",
+        raw=digest(LOG),
+        locator=line_locator(LOG, line),
+        extraction=Extraction(extractor="text-line@1", parameters=(("pattern", r"<b>(\d+\.\d+)</b>"),)),
+        subject=Sha256("0" * 64),
+    )
+
+
+def ratio(slug: str, *inputs: str) -> Derived:
+    return Derived(slug=slug, label=f"ratio {slug}", value="1.00", unit="x", rule="ratio@1", inputs=inputs, decimals=2)
+
+
+def every_state() -> tuple[Record, ...]:
+    """Say something under a slug for each state that a page can show; the slug names the state."""
+    return (
+        raw_file("run.log", LOG),
+        log_claim("s/standing"),
+        log_claim("lone"),
+        log_claim("s/deep/er"),
+        log_claim("s/superseded", "139.90"),
+        log_claim("s/superseded"),
+        log_claim("s/corrected", "14.03"),
+        Correction(slug="s/corrected", reason="A decimal point was lost.", at=AT),
+        log_claim("s/corrected"),
+        log_claim("s/concern"),
+        Concern(slug="s/concern", reason="It was <i>retried</i> in 20 ms.", at=AT),
+        log_claim("s/reaffirmed"),
+        Concern(slug="s/reaffirmed", reason="The clock was looked at.", at=AT),
+        Reaffirmation(slug="s/reaffirmed", reason="The clock was right.", at=AT),
+        log_claim("s/expired"),
+        Expiry(slug="s/expired", reason="The image is gone.", at=AT),
+        log_claim("s/withdrawn", "77.10"),
+        ratio("s/derived", "s/standing", "s/concern"),
+        ratio("s/unsupported", "s/standing", "s/withdrawn"),
+        Retraction(slug="s/withdrawn", kind="withdraw", reason="The batch size was guessed.", at=AT),
+        log_claim("s/retracted", "88.20"),
+        Retraction(slug="s/retracted", kind="retract", reason="The clock was wrong.", at=AT),
+        Explanation(
+            slug="s/cause",
+            statement="Graph capture reads a tensor that the replay overwrites.",
+            facts=("s/standing", "s/reaffirmed", "s/concern"),
+            trials=(
+                Trial(
+                    name="first",
+                    conditions=(("autotune", "on"),),
+                    outcome="died",
+                    raw=digest(LOG),
+                    locator=line_locator(LOG, 3),
+                ),
+            ),
+        ),
+        Uncitable(slug="s/uncitable", topic="rate on the lost node", why="The log went with the node."),
+    )
+
+
 def sample_listing() -> Listing:
-    """Give a listing with every kind of figure in it: shown, withdrawn and absent."""
-    ledger = ledger_of(*tiny_records(), *large_records())
+    """Give a listing with every kind of figure in it: shown, withdrawn and absent; and a page in every state."""
+    ledger = ledger_of(*tiny_records(), *large_records(), *every_state())
+    contents = {digest(content): content for content in (ROWS, START, LOG)}
     return build_listing(
         (
             build_card(large(), ledger, kit=None, statuses=(), fit=Fit(FitState.UNKNOWN, "Nobody has tried it here.")),
             build_card(tiny(), ledger, kit=KIT, statuses=STATUSES, fit=FITS),
-        )
+        ),
+        claim_pages(ledger, contents),
     )
 
 

@@ -3,12 +3,17 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.catalog.sample import ROWS, digest, ledger_of, raw_file
+from tests.kit.measured import measured_kit
+from tests.simulators.signer import KnownSigner
 
+from dayzero.adapters.keys import Ed25519Key
 from dayzero.cli.main import run
 from dayzero.core.package import Package
 from dayzero.evidence.model import Claim, Extraction, Record, Retraction, WholeFile
@@ -104,6 +109,106 @@ def test_a_missing_raw_file_builds_no_site(tmp_path: Path, packages: Path, capsy
     (evidence / "raw" / digest(ROWS).hex).unlink()
     assert build(packages, evidence, tmp_path / "site") == 1
     assert digest(ROWS).hex in capsys.readouterr().err
+
+
+def test_a_claim_has_its_page_in_the_built_site(tmp_path: Path, packages: Path, capsys: pytest.CaptureFixture[str]):
+    (package,) = definitions.packages(packages)
+    evidence = filed(tmp_path / "evidence", made(package, "532.4"))
+    assert build(packages, evidence, tmp_path / "site") == 0
+    assert "with 1 card and 1 claim page" in capsys.readouterr().out
+    assert "532.4 tok/s" in (tmp_path / f"site/claims/{SLUG}/index.html").read_text()
+
+
+def test_a_raw_file_that_lies_elsewhere_in_the_repository_comes_along(tmp_path: Path, packages: Path):
+    (package,) = definitions.packages(packages)
+    filed(tmp_path / "evidence", made(package, "532.4"))
+    (tmp_path / "evidence/raw" / digest(ROWS).hex).rename(tmp_path / "requests.jsonl")
+    assert build(packages, tmp_path / "evidence", tmp_path / "site") == 1
+    (tmp_path / "evidence.toml").write_text('raw = ["*.jsonl"]\n')
+    assert build(packages, tmp_path / "evidence", tmp_path / "site") == 0
+    assert (tmp_path / f"site/evidence/raw/{digest(ROWS)}").read_bytes() == ROWS
+
+
+def test_a_card_shows_the_facts_of_its_verified_kit(tmp_path: Path, packages: Path, capsys: pytest.CaptureFixture[str]):
+    kit, _ = measured_kit().write(tmp_path / "kits" / "deep")
+    assert build(packages, tmp_path / "none", tmp_path / "site", "--kits", str(tmp_path / "kits")) == 0
+    assert f"kit {kit.name}" in capsys.readouterr().err
+    card = (tmp_path / "site/packages/demo-kimi-k3-tiny/index.html").read_text()
+    for said in (
+        kit.name,
+        KnownSigner().trusted.keyid,
+        "demo key",
+        "0 B",
+        f"dayzero-verify {kit.name} --key owner.pub.pem",
+    ):
+        assert said in card
+    (listed,) = json.loads((tmp_path / "site/index.json").read_text())["packages"]
+    assert listed["kit"]["bytes"] == kit.stat().st_size
+
+
+def test_a_card_without_a_kit_says_that_none_was_given(tmp_path: Path, packages: Path):
+    (tmp_path / "kits").mkdir()
+    for more in ((), ("--kits", str(tmp_path / "kits"))):
+        assert build(packages, tmp_path / "none", tmp_path / "site", *more) == 0
+        card = (tmp_path / "site/packages/demo-kimi-k3-tiny/index.html").read_text()
+        assert "No kit was given when this page was built." in card
+
+
+def spoiled(kit: Path, _key: Path) -> None:
+    kit.write_bytes(kit.read_bytes().replace(b"5610", b"4610"))
+
+
+def without_attestation(kit: Path, _key: Path) -> None:
+    kit.with_name(kit.name.replace(".zip", ".intoto.jsonl")).unlink()
+
+
+def without_key(_kit: Path, key: Path) -> None:
+    key.unlink()
+
+
+def twice(kit: Path, _key: Path) -> None:
+    (kit.parent / "more").mkdir()
+    (kit.parent / "more" / kit.name).write_bytes(kit.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "said"),
+    [
+        (spoiled, 4, "does not verify"),
+        (without_attestation, 2, "cannot read the attestation"),
+        (without_key, 2, "none was given"),
+        (twice, 2, "are both a kit of demo-kimi-k3-tiny 1.0.0"),
+    ],
+)
+def test_a_kit_that_cannot_be_relied_on_builds_no_site(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: Callable[[Path, Path], None], code: int, said: str
+):
+    fault(*measured_kit().write(tmp_path / "kits"))
+    packages = definitions.package_file("demo-kimi-k3-tiny").parent.parent
+    assert build(packages, tmp_path / "none", tmp_path / "site", "--kits", str(tmp_path / "kits")) == code
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_kit_of_another_recipe_builds_no_site(tmp_path: Path, packages: Path, capsys: pytest.CaptureFixture[str]):
+    measured_kit().write(tmp_path / "kits")
+    definition = packages / "demo-kimi-k3-tiny/package.toml"
+    definition.write_text(definition.read_text().replace("start_budget_s = 60", "start_budget_s = 61"))
+    assert build(packages, tmp_path / "none", tmp_path / "site", "--kits", str(tmp_path / "kits")) == 4
+    assert "another recipe" in capsys.readouterr().err
+
+
+def test_a_key_from_elsewhere_is_the_one_that_counts(
+    tmp_path: Path, packages: Path, capsys: pytest.CaptureFixture[str]
+):
+    _, key = measured_kit().write(tmp_path / "kits")
+    other = tmp_path / "other.pub.pem"
+    other.write_bytes(Ed25519Key(Ed25519PrivateKey.from_private_bytes(b"\x02" * 32), "release").public_pem())
+    arguments = (packages, tmp_path / "none", tmp_path / "site", "--kits", str(tmp_path / "kits"))
+    assert build(*arguments, "--key", str(other)) == 4
+    assert build(*arguments, "--key", str(other), "--key", str(key)) == 0
+    assert build(packages, tmp_path / "none", tmp_path / "site", "--key", str(key)) == 2
+    assert "--key without --kits" in capsys.readouterr().err
 
 
 def test_a_built_site_is_served_until_it_is_interrupted(tmp_path: Path, packages: Path):

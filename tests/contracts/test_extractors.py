@@ -5,20 +5,43 @@ import locale
 from collections.abc import Iterator
 
 import pytest
+from tests.evidence.archives import WHEEL
 
 from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
-from dayzero.evidence.model import LineLocator, Locator, PointerLocator, WholeFile
+from dayzero.evidence.model import (
+    CsvLocator,
+    JsonlLocator,
+    LineLocator,
+    Locator,
+    MemberLocator,
+    PointerLocator,
+    RangeLocator,
+    SpanLocator,
+    WholeFile,
+)
 from dayzero.wiring import plugins
 
 _EMPTY = Sha256("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
-_LOCATORS: tuple[Locator, ...] = (WholeFile(), LineLocator(line=1, sha256=_EMPTY), PointerLocator(pointer=""))
-_RAWS = (b"", b"\n", b"140,30 ms\n", b'{"a": 1.5}\n', b"\xff\x00", b"[1, 2]", b'"140.30"')
+_LOCATORS: tuple[Locator, ...] = (
+    WholeFile(),
+    LineLocator(line=1, sha256=_EMPTY),
+    RangeLocator(first=1, last=1, sha256=_EMPTY),
+    PointerLocator(pointer=""),
+    JsonlLocator(line=1, pointer=""),
+    CsvLocator(key_column="a", key="1", column="b"),
+    MemberLocator(member="a", sha256=_EMPTY),
+    SpanLocator(offset=0, length=1, sha256=_EMPTY),
+)
+_RAWS = (b"", b"\n", b"140,30 ms\n", b'{"a": 1.5}\n', b"\xff\x00", b"[1, 2]", b'"140.30"', b"a,b\n1,2\n", WHEEL)
 _PARAMETERS = (
     (),
     (("pattern", "([0-9,]+) ms"),),
     (("decimals", "1"),),
     (("cell", "c1"), ("metric", "ttft_ms"), ("statistic", "p50"), ("decimals", "1")),
+    (("pattern", "absent"), ("control", ".")),
+    (("pattern", "."), ("of", "members")),
+    (("pointer", ""), ("quantile", "p50"), ("decimals", "1")),
     (("unknown", "x"),),
 )
 

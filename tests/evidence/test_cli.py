@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.evidence.samples import CAUSE, OFF, ON, on_claim, retraction, seeds_w
 from dayzero.adapters.evidence_folder import EvidenceFolder
 from dayzero.cli.main import run
 from dayzero.evidence.ledger import file_records
+from dayzero.wiring.definitions import packages
 
 
 @pytest.fixture
@@ -120,7 +122,15 @@ def test_the_check_as_json(tree: Path, capsys: pytest.CaptureFixture[str]):
             "kind": "check",
             "verdict": "refuted",
             "reason": "1 finding",
-            "checked": {"raw_files": 2, "claims": 3, "standing": 3, "pages": 2, "citations": 5, "quotes": 1},
+            "checked": {
+                "raw_files": 2,
+                "claims": 3,
+                "standing": 3,
+                "pages": 2,
+                "citations": 5,
+                "quotes": 1,
+                "explanations": 0,
+            },
             "findings": [
                 {
                     "kind": "citation-differs",
@@ -174,6 +184,8 @@ def test_show_as_json(tree: Path, capsys: pytest.CaptureFixture[str]):
             "schema": "dayzero/evidence/v1",
             "kind": "claim",
             "state": "standing",
+            "flags": [],
+            "type": "claim",
             "claim": {
                 "slug": "k3/autotune-on-tok-s",
                 "label": "single stream, median",
@@ -199,8 +211,11 @@ def test_show_as_json(tree: Path, capsys: pytest.CaptureFixture[str]):
                 "captured_at": "2026-07-30T12:00:00Z",
                 "command": "bench > blocklist-single-stream.json",
             },
+            "formula": "",
+            "rests_on": [],
+            "trials": [],
             "unbacked": "",
-            "history": [{"state": "standing", "line": 4, "text": "140.42 tok/s"}],
+            "history": [{"state": "standing", "line": 4, "text": "140.42 tok/s", "flags": []}],
         }
     )
 
@@ -219,14 +234,21 @@ def test_show_of_a_mistyped_slug_names_the_nearest(tree: Path, capsys: pytest.Ca
     assert capsys.readouterr().err.startswith("error: no claim is called 'k3/autotune-of-tok-s'\nhint: Did you mean")
 
 
-def test_retract_appends_and_names_the_pages_that_have_to_change(tree: Path, capsys: pytest.CaptureFixture[str]):
+def test_retract_appends_and_shows_what_changes_on_which_lines(tree: Path, capsys: pytest.CaptureFixture[str]):
     before = (tree / "evidence" / "ledger.jsonl").read_bytes()
-    assert run(["evidence", "retract", CAUSE, "--why", "the confirming experiment failed", "--withdraw"]) == 0
-    assert capsys.readouterr().out == snapshot("""\
+    words = ["evidence", "retract", CAUSE, "--why", "the confirming experiment failed", "--withdraw"]
+    assert run([*words, "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert (tree / "evidence" / "ledger.jsonl").read_bytes() == before
+    assert run(words) == 0
+    printed = capsys.readouterr().out
+    assert printed == snapshot("""\
 k3/capture-crash-cause is withdrawn: the confirming experiment failed (evidence/ledger.jsonl:6)
-README.md:12: cites it and has to change
-Rebuild cards and site, then run 'dayzero evidence check'.
+k3/capture-crash-cause: 'failed autotune tactics poison the CUDA context' -> withdrawn
+    README.md:12: prints 'failed autotune tactics poison the CUDA context' and has to change
+Change the pages, build cards and site again, then run 'dayzero evidence check'.
 """)
+    assert shown == printed.replace(" is withdrawn", " would be withdrawn").replace(" (evidence/ledger.jsonl:6)", "")
     after = (tree / "evidence" / "ledger.jsonl").read_bytes()
     assert after.startswith(before)
     assert b'"kind":"withdraw"' in after[len(before) :]
@@ -234,6 +256,52 @@ Rebuild cards and site, then run 'dayzero evidence check'.
     assert "README.md:12: the page cites k3/capture-crash-cause, which was withdrawn on" in capsys.readouterr().out
     assert run(["evidence", "show", OFF]) == 0
     assert run(["evidence", "show", ON]) == 0
+
+
+def test_retract_names_the_cards_that_read_the_claim(tree: Path, capsys: pytest.CaptureFixture[str]):
+    package = Path(__file__).parents[2] / "packages" / "demo-smollm2" / "package.toml"
+    (tree / "packages" / "demo-smollm2").mkdir(parents=True)
+    (tree / "packages" / "demo-smollm2" / "package.toml").write_bytes(package.read_bytes())
+    (definition,) = packages(tree / "packages")
+    slug = definition.slug(definition.claims[1])
+    file_records(EvidenceFolder(tree / "evidence").ledger, lambda _: (replace(on_claim(), slug=slug),))
+    assert run(["evidence", "retract", slug, "--why", "x", "--output-format", "json"]) == 0
+    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    (card,) = change["cards"]
+    line = int(card["position"].removeprefix("line "))
+    below = package.read_text().splitlines()[line - 1 : line + 2]
+    assert (card["file"], change["after"]) == ("packages/demo-smollm2/package.toml", "retracted")
+    assert f'id = "{definition.claims[1].id}"' in "\n".join(below)
+
+
+def test_a_claim_under_concern_stands_with_a_flag_until_it_is_reaffirmed(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert tree
+    assert run(["evidence", "concern", ON, "--why", "the clock is looked at"]) == 0
+    assert capsys.readouterr().out == snapshot("""\
+k3/autotune-on-tok-s is under concern: the clock is looked at (evidence/ledger.jsonl:6)
+k3/autotune-on-tok-s: '140.42 tok/s' -> '140.42 tok/s', under concern
+    README.md:3: prints '140.42 tok/s' and may say so
+    site/index.html:5: prints '140.42 tok/s' and may say so
+Change the pages, build cards and site again, then run 'dayzero evidence check'.
+""")
+    assert run(["evidence", "check"]) == 0
+    assert run(["evidence", "concern", ON, "--why", "again"]) == 2
+    assert run(["evidence", "reaffirm", ON, "--why", "it was right", "--output-format", "json"]) == 0
+    assert run(["evidence", "reaffirm", ON, "--why", "twice"]) == 2
+    assert run(["evidence", "expire", ON, "--why", "the wheel was yanked"]) == 0
+    capsys.readouterr()
+    assert run(["evidence", "show", ON]) == 0
+    assert "not reproducible" in capsys.readouterr().out
+
+
+def test_a_page_that_cannot_be_read_keeps_an_event_from_being_written(tree: Path):
+    before = (tree / "evidence" / "ledger.jsonl").read_bytes()
+    (tree / "packages" / "x").mkdir(parents=True)
+    (tree / "packages" / "x" / "package.toml").write_text("name = 3")
+    assert run(["evidence", "retract", ON, "--why", "x"]) == 2
+    assert (tree / "evidence" / "ledger.jsonl").read_bytes() == before
 
 
 def test_retracting_what_is_not_there_or_without_a_reason_appends_nothing(tree: Path):

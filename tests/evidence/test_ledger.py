@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
+from tests.evidence.records import RECORDS
 from tests.evidence.samples import CAUSE, OFF, ON, off_claim, retraction, seeds_world
 from tests.simulators.evidence_store import MemoryLedger
 
 from dayzero.core.errors import InputError, IntegrityError
-from dayzero.core.pins import Sha256
-from dayzero.core.quantities import Bytes
 from dayzero.evidence.ledger import (
     Filed,
     Ledger,
@@ -24,54 +23,11 @@ from dayzero.evidence.ledger import (
 )
 from dayzero.evidence.model import (
     Claim,
-    Extraction,
-    LineLocator,
     NotMeasured,
-    PointerLocator,
-    RawFile,
     Record,
-    Refused,
-    Retraction,
-    WholeFile,
 )
 
-_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
-_word = st.text(st.sampled_from("abc0.é%/ "), min_size=1, max_size=12).map(lambda s: " ".join(s.split())).filter(bool)
-_digest = st.binary(min_size=32, max_size=32).map(lambda b: Sha256(b.hex()))
-_slug = st.sampled_from(("a", "b", "p/a", "p/c4-ttft-p50"))
-_locator = st.one_of(
-    st.just(WholeFile()),
-    st.builds(LineLocator, line=st.integers(1, 2**53 - 1), sha256=_digest),
-    st.builds(PointerLocator, pointer=st.sampled_from(("", "/a", "/a~1b/0/~0"))),
-)
-_extraction = st.builds(
-    Extraction, extractor=_text, parameters=st.lists(st.tuples(_text, _text), max_size=3).map(tuple)
-)
-_record = st.one_of(
-    st.builds(
-        RawFile,
-        sha256=_digest,
-        name=_text,
-        size=st.builds(Bytes, st.integers(0, 2**53 - 1)),
-        captured_at=_text,
-        command=_text,
-    ),
-    st.builds(
-        Claim,
-        slug=_slug,
-        label=_word,
-        value=_word,
-        unit=_word,
-        raw=_digest,
-        locator=_locator,
-        extraction=_extraction,
-        subject=_digest,
-    ),
-    st.builds(NotMeasured, topic=_text, why=_text),
-    st.builds(Refused, sentence=_text, reason=_text),
-    st.builds(Retraction, slug=_slug, kind=st.sampled_from(("retract", "withdraw")), reason=_word, at=_text),
-)
-_records = st.lists(_record, max_size=6)
+_records = st.lists(RECORDS, max_size=6)
 
 
 @given(_records, _records)
@@ -84,7 +40,7 @@ def test_what_was_appended_is_read_back_in_two_goes_as_in_one(first: list[Record
 
 
 @settings(max_examples=300)
-@given(st.lists(_record, min_size=1, max_size=4), st.data())
+@given(st.lists(RECORDS, min_size=1, max_size=4), st.data())
 def test_any_changed_byte_is_caught(records: list[Record], data: st.DataObject):
     ledger, lines = Ledger().append(records)
     at = data.draw(st.integers(0, len(lines) - 1))

@@ -31,7 +31,15 @@ def _bare(text: str) -> list[tuple[str, str]]:
         ("12 ms/token at 5 GB/s", [("12 ms", "1"), ("5 GB", "1")]),
         ("| a | 12 ms |", [("12 ms", "1")]),
         ("12\n\nms", []),
-        ("12 msgs, 3 mscore, version 0.12, 8 GPUs, 8x B300, 100 percent", []),
+        ("12 msgs, 3 mscore, 3 sec, version 0.12, 8x B300, 2x the pages, 5 percentiles, 2 x slow, in the 1990s", []),
+        ("12 s, 0.5s, 2000 s", [("12 s", "1"), ("0.5s", "1"), ("2000 s", "1")]),
+        ("8 KiB, 8 MB, 8 kB, 2 TiB", [(t, "1") for t in ("8 KiB", "8 MB", "8 kB", "2 TiB")]),
+        ("8 GPUs, 96 shards, 100 percent", [(t, "1") for t in ("8 GPUs", "96 shards", "100 percent")]),
+        (
+            "2x faster, 1.5 x\nfaster, 2\u00d7 faster, 3 times slower",
+            [("2x faster", "1"), ("1.5 x faster", "1"), ("2\u00d7 faster", "2"), ("3 times slower", "2")],
+        ),
+        ("![p50 12 ms](x.png)", [("12 ms", "1")]),
         ("`12 ms` and ``12 ` ms``", []),
         ("`12 ms", [("12 ms", "1")]),
         ("\\`12 ms\\`", [("12 ms", "1")]),
@@ -119,3 +127,8 @@ def test_a_quote_may_hold_fences_and_carriage_returns():
     raw = b"a\r\n```\n````\nb 5 ms \n"
     (block,) = _read(quote_markdown(_DIGEST, raw, 1, 4)).blocks
     assert block.lines == (b"a\r", b"```", b"````", b"b 5 ms ")
+
+
+def test_a_repository_says_what_its_units_are():
+    page = Page(path="README.md", content=b"12 ms, 9 req/s, 8 GPUs", units=("req/s", "GPUs"))
+    assert [number.text for number in read_markdown(page).bare] == ["9 req/s", "8 GPUs"]

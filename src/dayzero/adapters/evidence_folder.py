@@ -1,19 +1,16 @@
-"""A folder of evidence: ``ledger.jsonl``, and each raw file under ``raw/`` by its digest. And the pages published beside it."""
+"""A folder of evidence: ``ledger.jsonl``, and each raw file under ``raw/`` by its digest; or where it lies in the repository."""
 
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from dayzero.adapters.disk import disk_errors, whole_file
-from dayzero.core.errors import EvidenceError, InputError, IntegrityError, RemoteError
+from dayzero.core.errors import EvidenceError, IntegrityError, RemoteError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.check import RAW_FOLDER
-from dayzero.evidence.citation import Page
 from dayzero.evidence.ledger import LEDGER_NAME, split_torn
-
-_PUBLISHED = ("README.md", "docs/**/*.md", "site/**/*.html")
 
 
 class LedgerOnDisk:
@@ -125,18 +122,7 @@ class RawFolder:
             EvidenceError: Nothing does.
             RemoteError: It is there and cannot be read.
         """
-        path = self.path / digest.hex
-        try:
-            return path.read_bytes()
-        except FileNotFoundError as error:
-            raise EvidenceError(
-                f"there is no raw file {path}",
-                hint="Bring it back from the last commit that had it, or from who captured it.",
-            ) from error
-        except OSError as error:
-            raise RemoteError(
-                f"{path} cannot be read: {error.strerror}", hint="Make it a file that you may read."
-            ) from error
+        return _read(self.path / digest.hex)
 
     def put(self, content: bytes) -> Sha256:
         """Keep the content durably, and give its digest.
@@ -178,27 +164,49 @@ class EvidenceFolder:
         self.raw = RawFolder(root / RAW_FOLDER)
 
 
-def published_pages(root: Path, named: Iterable[Path] = ()) -> tuple[Page, ...]:
-    """Read ``README.md``, the Markdown under ``docs`` and the built HTML under ``site``, and the pages named beside them.
+class RepositoryRaw:
+    """The raw files of a folder, and those that lie elsewhere in the repository. Implements ``evidence.ports.RawStore``.
 
-    Args:
-        root: The folder that is published.
-        named: Further pages; each has to be there.
-
-    Raises:
-        InputError: A named page cannot be read.
+    Attributes:
+        lying: Where those are that are not in the folder.
     """
-    found = [path for pattern in _PUBLISHED for path in sorted(root.glob(pattern)) if path.is_file()]
-    pages = {path.resolve(): path for path in (*found, *named)}
-    return tuple(_page(path) for path in pages.values())
+
+    def __init__(self, folder: RawFolder, lying: Mapping[Sha256, Path]) -> None:
+        """Name both; a file in the folder comes before one that lies elsewhere.
+
+        Args:
+            folder: The folder of raw files.
+            lying: Where others lie; each is still held to its digest by whoever reads it.
+        """
+        self._folder = folder
+        self.lying = {digest: path for digest, path in lying.items() if not (folder.path / digest.hex).exists()}
+
+    def read(self, digest: Sha256) -> bytes:
+        """Read what stands under this digest now.
+
+        Raises:
+            EvidenceError: Nothing does.
+            RemoteError: It is there and cannot be read.
+        """
+        path = self.lying.get(digest)
+        return self._folder.read(digest) if path is None else _read(path)
+
+    def put(self, content: bytes) -> Sha256:
+        """Keep the content in the folder."""
+        return self._folder.put(content)
 
 
-def _page(path: Path) -> Page:
+def _read(path: Path) -> bytes:
     try:
-        return Page(path=str(path), content=path.read_bytes())
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise EvidenceError(
+            f"there is no raw file {path}",
+            hint="Bring it back from the last commit that had it, or from who captured it.",
+        ) from error
     except OSError as error:
-        raise InputError(
-            f"the page {path} cannot be read: {error.strerror}", hint="Name a file that is there."
+        raise RemoteError(
+            f"{path} cannot be read: {error.strerror}", hint="Make it a file that you may read."
         ) from error
 
 

@@ -51,10 +51,10 @@ def pack(
 
 
 def standing_claims(package: Package, ledger: Ledger) -> tuple[Claim, ...]:
-    """List a package's claims that stand now, in the order in which they were first made."""
+    """List a package's claims on raw files that stand now, in the order in which they were first made."""
     states = ledger.standings()
     return tuple(
         state.claim
         for slug, state in states.items()
-        if slug.startswith(f"{package.name}/") and isinstance(state, Standing)
+        if slug.startswith(f"{package.name}/") and isinstance(state, Standing) and isinstance(state.claim, Claim)
     )

@@ -7,7 +7,7 @@ from dayzero.audit.model import Report as AuditReport
 from dayzero.bringup.model import Captured, Measured, ShownWall
 from dayzero.core.package import Package
 from dayzero.core.verdict import verdict_word
-from dayzero.serve.model import Died, Healthy, TimedOut
+from dayzero.serve.model import Died, Healthy, Start, TimedOut
 
 NAME = "bringup.json"
 REACHED = ("resolves", "starts", "serves", "measured")
@@ -38,7 +38,7 @@ def bringup_record(package: Package, measured: Measured) -> Captured:
                 {"name": term.name, "bytes": term.size.count, "source": term.source} for term in measured.fit.terms
             ],
         },
-        "start": _start(measured.start),
+        "start": start_fields(measured.start),
         "walls": [_wall(shown) for shown in measured.walls],
         "environment": dict(measured.environment),
         "load_average": {
@@ -64,11 +64,12 @@ def _wall(shown: ShownWall) -> Mapping[str, object]:
         "advisory": shown.wall.advisory,
         "build": shown.audit.build,
         "audit": _audit(shown.audit),
-        "start": _start(shown.start),
+        "start": start_fields(shown.start),
     }
 
 
-def _start(start: Healthy | Died | TimedOut) -> Mapping[str, object]:
+def start_fields(start: Start) -> Mapping[str, object]:
+    """Write how a start ended, as every record of one has it."""
     seconds = f"{start.seconds:.4f}"
     match start:
         case Healthy():

@@ -11,6 +11,7 @@ from dayzero.catalog.model import (
     Fit,
     Gone,
     KitFacts,
+    Mark,
     Measurement,
     NotYet,
     Shown,
@@ -20,7 +21,17 @@ from dayzero.catalog.words import floor_words, load_words, place_words, statisti
 from dayzero.core.errors import InputError
 from dayzero.core.package import ClaimRef, Package
 from dayzero.core.pins import Sha256
-from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, State, Withdrawn
+from dayzero.evidence.ledger import (
+    Flag,
+    Ledger,
+    Missing,
+    Retracted,
+    Standing,
+    State,
+    Unsupported,
+    Withdrawn,
+    Withheld,
+)
 from dayzero.evidence.model import Claim, Locator, PointerLocator, RawFile, WholeFile
 from dayzero.evidence.subject import recipe_digest
 
@@ -81,15 +92,21 @@ def _measurement(package: Package, ref: ClaimRef, sources: _Sources) -> Measurem
 
 def _figure(ref: ClaimRef, state: State, sources: _Sources) -> Figure:
     match state:
-        case Standing(claim=claim):
-            return _stands(ref, claim, sources)
+        case Standing(claim=Claim() as claim, flags=flags):
+            return _stands(ref, claim, flags, sources)
+        case Standing(claim=other):
+            return Absent(f"The ledger's claim {other.slug} is not a measured number.")
         case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
             return Gone(kind=retraction.kind, reason=retraction.reason, at=retraction.at)
+        case Unsupported(claim=claim, missing=missing):
+            return Absent(f"The claim {claim.slug} rests on what does not stand: {', '.join(missing)}.")
+        case Withheld(uncitable=uncitable):
+            return Absent(f"A value exists and is withheld: {uncitable.why}")
         case Missing(slug=slug):
             return Absent(f"The evidence ledger holds no claim {slug}.")
 
 
-def _stands(ref: ClaimRef, claim: Claim, sources: _Sources) -> Figure:
+def _stands(ref: ClaimRef, claim: Claim, flags: tuple[Flag, ...], sources: _Sources) -> Figure:
     other = _difference(ref, claim)
     if other:
         return Absent(f"The ledger's claim {claim.slug} is another number: {other}.")
@@ -99,7 +116,11 @@ def _stands(ref: ClaimRef, claim: Claim, sources: _Sources) -> Figure:
         )
     if claim.raw not in sources.raws:
         return Absent(f"The raw file {claim.raw} under the claim {claim.slug} was never filed.")
-    return Shown(claim, sources.raws[claim.raw])
+    return Shown(claim, sources.raws[claim.raw], tuple(map(_mark, flags)))
+
+
+def _mark(flag: Flag) -> Mark:
+    return Mark(word=flag.word, slug=flag.event.slug, reason=flag.event.reason, at=flag.event.at)
 
 
 def _difference(ref: ClaimRef, claim: Claim) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from dayzero.catalog.model import Absent, Card, Gone, KitFacts, Listing, Measurement, NotYet, Reached, Shown, StatusStep
+from dayzero.catalog.page_model import ClaimPage
 from dayzero.catalog.words import cell_words, fit_words, origin_words, place_words, wheel_platform
 from dayzero.core.package import Package
-from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin
+from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin, Sha256
 from dayzero.core.recipe import Recipe
-from dayzero.evidence.model import RawFile
 
 SCHEMA = "dayzero/catalog/v1"
 
@@ -20,17 +20,27 @@ def page_path(name: str) -> str:
     return f"packages/{name}/index.html"
 
 
-def raw_path(raw: RawFile) -> str:
+def claim_path(slug: str) -> str:
+    """Say where a claim's page stands in the site."""
+    return f"claims/{slug}/index.html"
+
+
+def raw_path(digest: Sha256) -> str:
     """Say where a raw file stands in the site."""
-    return f"evidence/raw/{raw.sha256}"
+    return f"evidence/raw/{digest}"
 
 
 def document(listing: Listing) -> Json:
     """Write the whole listing."""
-    return {"schema": SCHEMA, "packages": [_card(card) for card in listing.cards]}
+    pages = frozenset(page.slug for page in listing.pages)
+    return {
+        "schema": SCHEMA,
+        "packages": [_card(card, pages) for card in listing.cards],
+        "claims": [_claim(page) for page in listing.pages],
+    }
 
 
-def _card(card: Card) -> Json:
+def _card(card: Card, pages: frozenset[str]) -> Json:
     package = card.package
     headline = card.headline
     return {
@@ -57,7 +67,7 @@ def _card(card: Card) -> Json:
         },
         "status": [_step(step) for step in card.ladder],
         "headline": headline.slug if headline else None,
-        "measurements": [_measurement(measurement) for measurement in card.measurements],
+        "measurements": [_measurement(measurement, pages) for measurement in card.measurements],
         "not_measured": [{"topic": topic.topic, "why": topic.why} for topic in package.unmeasured],
         "workload": _workload(package),
         "walls": [
@@ -134,22 +144,26 @@ def _step(step: StatusStep) -> Json:
             return {"step": name, "state": "not yet", "why": why}
 
 
-def _measurement(measurement: Measurement) -> Json:
-    asked = {
+def _measurement(measurement: Measurement, pages: frozenset[str]) -> Json:
+    asked: Json = {
         "slug": measurement.slug,
         "label": measurement.ref.label,
         "statistic": measurement.statistic,
         "load": measurement.load,
+        "page": claim_path(measurement.slug) if measurement.slug in pages else None,
     }
     match measurement.figure:
-        case Shown(claim=claim, raw=raw):
+        case Shown(claim=claim, raw=raw, marks=marks):
             return {
                 **asked,
                 "state": "shown",
                 "value": claim.value,
                 "unit": claim.unit,
+                "marks": [
+                    {"word": mark.word, "slug": mark.slug, "at": mark.at, "reason": mark.reason} for mark in marks
+                ],
                 "raw": {
-                    "path": raw_path(raw),
+                    "path": raw_path(raw.sha256),
                     "sha256": raw.sha256.hex,
                     "name": raw.name,
                     "bytes": raw.size.count,
@@ -165,6 +179,20 @@ def _measurement(measurement: Measurement) -> Json:
             return {**asked, "state": gone.word, "reason": reason, "at": at}
         case Absent(why=why):
             return {**asked, "state": "absent", "reason": why}
+
+
+def _claim(page: ClaimPage) -> Json:
+    return {
+        "slug": page.slug,
+        "label": page.label,
+        "state": page.state.value,
+        "value": page.value or None,
+        "unit": page.unit,
+        "reasons": [{"what": said.what, "at": said.at, "reason": said.reason} for said in page.reasons],
+        "page": claim_path(page.slug),
+        "derived": [other.slug for other in page.derived],
+        "explanations": [other.slug for other in page.causes],
+    }
 
 
 def _workload(package: Package) -> Json:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from dayzero.catalog.page_model import ClaimPage
 from dayzero.core.package import ClaimRef, Package
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
@@ -13,12 +14,36 @@ STEPS = ("resolves", "starts", "serves", "measured", "quality-gated")
 """The status ladder, in the order in which a package climbs it. Each is its own statement: none implies another."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Something that has to be shown beside a value.
+
+    Attributes:
+        word: What it says: ``under concern``, ``not reproducible``.
+        slug: Of which claim it was said; a number is marked where one that it rests on is.
+        reason: Why, in the ledger's words.
+        at: Since when: UTC, RFC 3339.
+    """
+
+    word: str
+    slug: str
+    reason: str
+    at: str
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The claim stands: its value may be printed, and ``raw`` is the file that the reader can open."""
+    """The claim stands: its value may be printed, and ``raw`` is the file that the reader can open.
+
+    Attributes:
+        claim: The claim.
+        raw: The file under it.
+        marks: What has to be shown beside the value; empty as a rule.
+    """
 
     claim: Claim
     raw: RawFile
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,11 +210,14 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All cards, by name."""
+    """All cards, by name, and the pages of the claims, by slug."""
 
     cards: tuple[Card, ...]
+    pages: tuple[ClaimPage, ...] = ()
 
     @property
-    def raws(self) -> tuple[RawFile, ...]:
-        """The raw files under all shown numbers, each once."""
-        return tuple({raw.sha256: raw for card in self.cards for raw in card.raws}.values())
+    def raws(self) -> tuple[Sha256, ...]:
+        """The raw files that the pages link, each once, in the order of first use."""
+        shown = [raw.sha256 for card in self.cards for raw in card.raws]
+        linked = [digest for page in self.pages for digest in page.linked]
+        return tuple(dict.fromkeys([*shown, *linked]))

@@ -7,7 +7,8 @@ captured. Nothing is concluded from other claims.
 
 from dayzero.catalog.model import STEPS, Fit, FitState, NotYet, Reached, StatusStep
 from dayzero.core.package import Package
-from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, Withdrawn
+from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
+from dayzero.evidence.model import Claim
 from dayzero.evidence.subject import recipe_digest
 
 REACHED = "reached"
@@ -22,28 +23,28 @@ def read_ladder(package: Package, ledger: Ledger) -> tuple[StatusStep, ...]:
 def read_fit(package: Package, ledger: Ledger) -> Fit:
     """Say what the ledger knows of the hardware floor."""
     match ledger.standing(f"{package.name}/fit"):
-        case Standing(claim=claim) if claim.subject != recipe_digest(package.recipe):
+        case Standing(claim=Claim() as claim) if claim.subject != recipe_digest(package.recipe):
             return Fit(FitState.UNKNOWN, ELSEWHERE)
-        case Standing(claim=claim):
+        case Standing(claim=Claim() as claim):
             state = next((state for state in FitState if state.value == claim.value), FitState.UNKNOWN)
             return Fit(state, claim.label if state.value == claim.value else f"The ledger says {claim.value!r}.")
         case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
             return Fit(FitState.UNKNOWN, f"The statement was taken back: {retraction.reason}")
-        case Missing():
+        case Missing() | Standing() | Unsupported() | Withheld():
             return Fit(FitState.UNKNOWN, "The evidence ledger does not say whether it fits.")
 
 
 def _step(step: str, package: Package, ledger: Ledger) -> StatusStep:
     match ledger.standing(f"{package.name}/status-{step}"):
-        case Standing(claim=claim) if claim.subject != recipe_digest(package.recipe):
+        case Standing(claim=Claim() as claim) if claim.subject != recipe_digest(package.recipe):
             return NotYet(step=step, why=ELSEWHERE)
-        case Standing(claim=claim) if claim.value == REACHED and claim.raw in (raws := ledger.raw_files()):
+        case Standing(claim=Claim() as claim) if claim.value == REACHED and claim.raw in (raws := ledger.raw_files()):
             return Reached(step=step, date=raws[claim.raw].captured_at[:10], pin=str(package.recipe.engine))
-        case Standing(claim=claim):
+        case Standing(claim=Claim() as claim):
             return NotYet(
                 step=step, why=claim.value if claim.value != REACHED else "The raw file that shows it was never filed."
             )
         case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
             return NotYet(step=step, why=f"Taken back: {retraction.reason}")
-        case Missing():
+        case Missing() | Standing() | Unsupported() | Withheld():
             return NotYet(step=step, why="The evidence ledger does not show it.")

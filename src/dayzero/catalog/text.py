@@ -40,8 +40,9 @@ def _lines(card: Card) -> Iterator[str]:
 
 def _figure(measurement: Measurement) -> str:
     match measurement.figure:
-        case Shown(claim=claim):
-            return f"<!--claim {measurement.slug}-->{claim.text}<!--/claim-->"
+        case Shown(claim=claim, marks=marks):
+            said = "".join(f" ({mark.word}: {mark.reason})" for mark in marks)
+            return f"<!--claim {measurement.slug}-->{claim.text}<!--/claim-->{said}"
         case Gone(reason=reason) as gone:
             return f"{gone.word}: {reason}"
         case Absent(why=why):

@@ -4,10 +4,22 @@ import re
 from collections.abc import Mapping
 
 from dayzero.catalog.model import FitState
+from dayzero.catalog.page_model import PageState
 from dayzero.core.hardware import System
 from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin
 from dayzero.core.workload import Cell, Workload
-from dayzero.evidence.model import LineLocator, Locator, PointerLocator, WholeFile
+from dayzero.evidence.model import (
+    CsvLocator,
+    Extraction,
+    JsonlLocator,
+    LineLocator,
+    Locator,
+    MemberLocator,
+    PointerLocator,
+    RangeLocator,
+    SpanLocator,
+    WholeFile,
+)
 
 _PERCENTILE = re.compile(r"p(\d{1,2})")
 _STATISTICS: Mapping[str, str] = {
@@ -23,6 +35,60 @@ _FIT: Mapping[FitState, str] = {
     FitState.MEASURED_DOES_NOT_FIT: "Does not fit, measured",
     FitState.UNKNOWN: "Fit unknown",
 }
+
+_STATES: Mapping[PageState, str] = {
+    PageState.STANDING: "The claim stands: its value may be quoted.",
+    PageState.FLAGGED: "The claim stands, and something was said on it that a reader has to know.",
+    PageState.SUPERSEDED: "A later claim took its place.",
+    PageState.CORRECTED: "It was extracted or written wrongly; the next claim is the right one.",
+    PageState.WITHDRAWN: "It is no longer asserted. What it rests on stays.",
+    PageState.RETRACTED: "It should not have been published. Its value is not printed; the record of it stays.",
+    PageState.UNSUPPORTED: "What it rests on is gone, so it has no value now.",
+    PageState.UNCITABLE: "A value exists and is withheld, because no raw file stands under it.",
+}
+
+
+def state_words(state: PageState) -> str:
+    """Say what a claim's state means."""
+    return _STATES[state]
+
+
+def extraction_words(extraction: Extraction) -> str:
+    """Say how a value comes out of its raw file, as a sentence without an end."""
+    asked = dict(extraction.parameters)
+    decimals = (
+        f", printed with {_count(int(asked['decimals']), 'decimal')}" if asked.get("decimals", "").isdigit() else ""
+    )
+    match extraction.extractor.partition("@")[0]:
+        case "bench-rows" if {"metric", "cell"} <= set(asked):
+            over = f"{asked['metric']} over the rows of cell {asked['cell']}{decimals}"
+            statistic = asked.get("statistic", "")
+            return over if statistic in {"", "total"} else f"the {statistic_words(extraction.parameters)} of {over}"
+        case "json-value":
+            return f"the value as it is written there{decimals}"
+        case "text-line":
+            return f"what the pattern {asked.get('pattern', '')} takes out of it"
+        case "text-absence":
+            return f"no line matches {asked.get('pattern', '')}, while {asked.get('control', '')} is found"
+        case name:
+            return f"what the extractor {name} takes out of it"
+
+
+def lines_words(first: int, last: int, total: int) -> str:
+    """Say which lines of how many are quoted."""
+    if total == 1:
+        return "the only line of the file"
+    if first == last:
+        return f"line {first} of {total}"
+    if (first, last) == (1, total):
+        return f"all {total} lines"
+    return f"lines {first} to {last} of {total}" if first > 1 else f"the first {last} of {total} lines"
+
+
+def rows_words(shown: int, named: int, cell: str, total: int) -> str:
+    """Say which rows of a cell are quoted."""
+    which = f"all {named}" if shown == named else f"the first {shown} of {named}"
+    return f"{which} lines that name cell {cell} ({total} lines in all)"
 
 
 def fit_words(state: FitState) -> str:
@@ -83,11 +149,22 @@ def place_words(locator: Locator) -> str:
     """Say where in the raw file a number stands."""
     match locator:
         case WholeFile():
-            return "whole file"
+            words = "whole file"
         case LineLocator(line=line):
-            return f"line {line}"
+            words = f"line {line}"
+        case RangeLocator(first=first, last=last):
+            words = f"lines {first} to {last}"
         case PointerLocator(pointer=pointer):
-            return f"value at {pointer or 'the root'}"
+            words = f"value at {pointer or 'the root'}"
+        case JsonlLocator(line=line, pointer=pointer):
+            words = f"value at {pointer or 'the root'} of line {line}"
+        case CsvLocator(key_column=key_column, key=key, column=column):
+            words = f"column {column} of the row whose {key_column} is {key}"
+        case MemberLocator(member=member):
+            words = f"member {member} of the archive"
+        case SpanLocator(offset=offset, length=length):
+            words = f"{_count(length, 'byte')} from byte {offset}"
+    return words
 
 
 def _count(number: int, noun: str) -> str:

@@ -21,6 +21,7 @@ from dayzero.bench import document
 from dayzero.bench.metrics import CHUNK_GAP, ITL, Figure, Summary, minimum_sample
 from dayzero.bench.model import Progress as BenchProgress
 from dayzero.bench.report import CellReport, Report
+from dayzero.cli import bench_starts
 from dayzero.cli.main import PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json, stderr_console
 from dayzero.core.errors import InputError
@@ -74,10 +75,11 @@ class Target:
     timeout: float = 600.0
 
 
-def bench(
+def bench(  # noqa: PLR0913  (each argument is one option, or a group of them)
     package: str | None = None,
     /,
     *,
+    repeat_start: int | None = None,
     output: Annotated[Path, cyclopts.Parameter(name=["--output", "-o"])] = Path("dayzero-bench"),
     output_format: OutputFormat = "text",
     target: Target | None = None,
@@ -86,10 +88,12 @@ def bench(
     """Measure an endpoint: one raw row a request, figures by one set of definitions, and whether to believe them.
 
     Give either a package (its engine is started, its own workload is measured) or --url. Exit 0: every request was
-    measured and nothing speaks against the figures; 3: something does, or the server went away.
+    measured and nothing speaks against the figures; 3: something does, or the server went away. With --repeat-start
+    nothing is measured but how often a start fails; exit 1: one did.
 
     Args:
         package: Package definition to start and measure.
+        repeat_start: Start the package so many times instead, and give the rate of failed starts with its exact interval.
         output: Folder for requests.jsonl; rows that are there already are never overwritten.
         output_format: How the result is written to stdout.
         target: Where it is sent.
@@ -104,6 +108,8 @@ def bench(
         raise InputError(
             "give either a package or --url", hint="For a server that runs: dayzero bench --url http://HOST:PORT"
         )
+    if repeat_start is not None:
+        return bench_starts.repeat_start(_package_alone(package, aim), output, repeat_start, output_format)
     rows_file = output / laboratory.ROWS
     with _progress_bar() as (on_wait, on_progress):
         if package is not None:
@@ -118,6 +124,12 @@ def bench(
     else:
         _print_text(measured, rows_file)
     return PROVEN if measured.report.valid else UNDECIDED
+
+
+def _package_alone(package: str | None, aim: Target) -> str:
+    if package is None or aim != Target():
+        raise InputError("--repeat-start starts a package", hint="Give a package, and leave out the server's options.")
+    return package
 
 
 def _document(measured: endpoint.EndpointMeasurement, rows_file: Path) -> dict[str, object]:

@@ -1,26 +1,45 @@
 """Check that every published number has its raw line under it: ledger, raw files, extractors and pages against each other."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
 from dayzero.core.verdict import Place
 from dayzero.evidence.citation import Citation, Page, RawBlock, Reading
 from dayzero.evidence.claims import extract
-from dayzero.evidence.ledger import LEDGER_NAME, Ledger, Missing, Retracted, Standing, State, Withdrawn
-from dayzero.evidence.locate import lines_between, locate_pointer
-from dayzero.evidence.model import Claim, LineLocator, PointerLocator, RawFile, Retraction, WholeFile
+from dayzero.evidence.examination import Examination, examine
+from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
+from dayzero.evidence.ledger_findings import ledger_findings
+from dayzero.evidence.locate import Located, lines_between, lines_position, locate
+from dayzero.evidence.model import (
+    Claim,
+    CsvLocator,
+    Derived,
+    Explanation,
+    JsonlLocator,
+    LineLocator,
+    Locator,
+    MemberLocator,
+    PointerLocator,
+    RangeLocator,
+    RawFile,
+    SpanLocator,
+    WholeFile,
+)
 from dayzero.evidence.pages import read_page
 from dayzero.evidence.ports import Extractors, RawStore
+from dayzero.evidence.raw_bytes import RawBytes
 from dayzero.evidence.report import Finding, Kind, Report
 
 RAW_FOLDER = "raw"
+
+_LONGEST_QUOTE = 300
 
 
 def check(ledger: Ledger, store: RawStore, extractors: Extractors, pages: Sequence[Page], *, folder: str) -> Report:
     """Hold ledger, raw files and pages against each other.
 
+    A derived claim is computed again from its inputs; a claim under concern or no longer reproducible stands, and may be cited.
     Claims that were superseded, withdrawn or retracted are not extracted again: an extraction may have been what was wrong
     with them. Their raw files are still held to their digests. Each raw file is read once.
 
@@ -35,27 +54,23 @@ def check(ledger: Ledger, store: RawStore, extractors: Extractors, pages: Sequen
         InputError: A page is neither Markdown nor HTML.
     """
     readings = tuple(read_page(page) for page in pages)
-    subject = _Subject(ledger=ledger, standings=ledger.standings(), readings=readings, folder=folder)
-    standing = [state for state in subject.standings.values() if isinstance(state, Standing)]
+    seen = examine(ledger, readings, folder=folder)
+    states = [state.claim for state in seen.standings.values() if isinstance(state, Standing)]
     findings = [
-        *_ledger_findings(subject),
-        *_raw_findings(subject, store, extractors),
-        *(finding for reading in readings for finding in _page_findings(subject, reading)),
+        *ledger_findings(seen),
+        *_raw_findings(seen, store, extractors),
+        *(finding for reading in readings for finding in _page_findings(seen, reading)),
     ]
     return Report(
         findings=tuple(findings),
         raw_files=len(ledger.raw_files()),
-        claims=sum(isinstance(entry.record, Claim) for entry in ledger.entries),
-        standing=len(standing),
+        claims=sum(isinstance(entry.record, Claim | Derived) for entry in ledger.entries),
+        standing=sum(isinstance(claim, Claim | Derived) for claim in states),
+        explanations=sum(isinstance(claim, Explanation) for claim in states),
         pages=len(pages),
         citations=sum(len(reading.citations) for reading in readings),
         quotes=sum(len(reading.blocks) for reading in readings),
     )
-
-
-def cited_at(readings: Iterable[Reading], slug: str) -> tuple[Place, ...]:
-    """List where pages cite a claim."""
-    return tuple(citation.place for reading in readings for citation in reading.citations if citation.slug == slug)
 
 
 def claim_place(claim: Claim, raw: bytes, raw_file: RawFile, *, folder: str) -> Place:
@@ -64,127 +79,108 @@ def claim_place(claim: Claim, raw: bytes, raw_file: RawFile, *, folder: str) -> 
     Raises:
         EvidenceError: There is no such place in the file.
     """
-    match claim.locator:
-        case WholeFile():
-            return _raw_place(claim.raw, raw_file, folder)
-        case LineLocator(line=line):
-            number = line
-        case PointerLocator() as locator:
-            number = locate_pointer(raw, locator).line
-    quote = lines_between(raw, number, number)[0].decode("utf-8", "replace")
-    return Place(
-        artifact=raw_file.name, file=_raw_path(claim.raw, folder), position=f"line {number}", quote=quote.rstrip("\r")
-    )
+    return located_place(claim.locator, raw, raw_file, folder=folder)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Subject:
-    ledger: Ledger
-    standings: Mapping[str, State]
-    readings: tuple[Reading, ...]
-    folder: str
+def located_place(locator: Locator, raw: bytes, raw_file: RawFile, *, folder: str) -> Place:
+    """Name the place that a locator points at, and quote the line that it begins on.
 
-    def line(self, number: int) -> Place:
-        return Place(artifact="", file=f"{self.folder}/{LEDGER_NAME}", position=f"line {number}")
-
-    def standing_on(self, digest: Sha256) -> tuple[Standing, ...]:
-        states = (state for state in self.standings.values() if isinstance(state, Standing))
-        return tuple(state for state in states if state.claim.raw == digest)
-
-    def blocks_of(self, digest: Sha256) -> tuple[RawBlock, ...]:
-        return tuple(block for reading in self.readings for block in reading.blocks if block.raw == digest)
-
-    def users(self, digest: Sha256) -> tuple[Place, ...]:
-        """List every place in pages that shows something from this raw file."""
-        cited = (place for state in self.standing_on(digest) for place in cited_at(self.readings, state.claim.slug))
-        places = {*cited, *(block.place for block in self.blocks_of(digest))}
-        return tuple(sorted(places, key=lambda place: (place.file, len(place.position), place.position)))
+    Raises:
+        EvidenceError: There is no such place in the file.
+    """
+    found = locate(raw, locator)
+    file = _raw_path(raw_file.sha256, folder)
+    return Place(artifact=raw_file.name, file=file, position=found.position, quote=_quote(found, raw))
 
 
-def _ledger_findings(subject: _Subject) -> Iterator[Finding]:
-    if subject.ledger.torn:
-        yield Finding(
-            Kind.LEDGER_TORN,
-            f"the last line was not written to its end and is set aside ({len(subject.ledger.torn)} bytes without a newline); "
-            "the next record that is filed moves them out of the ledger",
-            (subject.line(len(subject.ledger.entries) + 1),),
-        )
-    made: set[str] = set()
-    for entry in subject.ledger.entries:
-        match entry.record:
-            case Claim(slug=slug):
-                made.add(slug)
-            case Retraction(slug=slug) as retraction if slug not in made:
-                reason = f"{slug} is {retraction.word} here, and was never claimed before"
-                yield Finding(Kind.RETRACTION_OF_NOTHING, reason, (subject.line(entry.seq + 1),))
-            case _:
-                pass
+def _quote(found: Located, raw: bytes) -> str:
+    line = lines_between(raw, found.line, found.line)[0] if found.line else b""
+    text = line.decode("utf-8", "replace").rstrip("\r")
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}..."
 
 
-def _raw_findings(subject: _Subject, store: RawStore, extractors: Extractors) -> Iterator[Finding]:
-    recorded = subject.ledger.raw_files()
+def _raw_findings(seen: Examination, store: RawStore, extractors: Extractors) -> Iterator[Finding]:
+    recorded = seen.ledger.raw_files()
     for raw_file in recorded.values():
-        yield from _one_raw_file(subject, store, extractors, raw_file=raw_file)
-    for state in subject.standings.values():
-        if isinstance(state, Standing) and state.claim.raw not in recorded:
-            places = (subject.line(state.line), *cited_at(subject.readings, state.claim.slug))
-            reason = f"the claim {state.claim.slug} rests on a raw file that is not in the ledger: {state.claim.raw}"
-            yield Finding(Kind.RAW_UNRECORDED, reason, places)
-    for block in (block for reading in subject.readings for block in reading.blocks if block.raw not in recorded):
-        yield Finding(
-            Kind.RAW_UNRECORDED, f"the page quotes a raw file that is not in the ledger: {block.raw}", (block.place,)
-        )
+        yield from _one_raw_file(seen, store, extractors, raw_file=raw_file)
+    for digest, claims in seen.claims.items():
+        for claim, line in claims if digest not in recorded else ():
+            reason = f"the claim {claim.slug} rests on a raw file that is not in the ledger: {digest}"
+            yield Finding(Kind.RAW_UNRECORDED, reason, (seen.line(line), *seen.cited_at(claim.slug)))
+    for digest, trials in seen.trials.items():
+        for slug, trial, line in trials if digest not in recorded else ():
+            reason = f"the trial {trial.name} of {slug} rests on a raw file that is not in the ledger: {digest}"
+            yield Finding(Kind.RAW_UNRECORDED, reason, (seen.line(line), *seen.cited_at(slug)))
+    for digest, blocks in seen.blocks.items():
+        for block in blocks if digest not in recorded else ():
+            reason = f"the page quotes a raw file that is not in the ledger: {digest}"
+            yield Finding(Kind.RAW_UNRECORDED, reason, (block.place,))
 
 
 def _one_raw_file(
-    subject: _Subject, store: RawStore, extractors: Extractors, *, raw_file: RawFile
+    seen: Examination, store: RawStore, extractors: Extractors, *, raw_file: RawFile
 ) -> Iterator[Finding]:
     digest = raw_file.sha256
-    place = _raw_place(digest, raw_file, subject.folder)
+    place = _raw_place(raw_file, seen.folder)
     try:
-        content = store.read(digest)
+        content = RawBytes(store.read(digest))
     except EvidenceError:
-        yield Finding(Kind.RAW_MISSING, f"the raw file {raw_file.name} is gone", (place, *subject.users(digest)))
+        yield Finding(Kind.RAW_MISSING, f"the raw file {raw_file.name} is gone", (place, *seen.users(digest)))
         return
     found = Sha256.of(content)
     if found != digest:
         reason = f"the raw file {raw_file.name} was changed: its SHA-256 is {found} now"
-        yield Finding(Kind.RAW_CHANGED, reason, (place, *subject.users(digest)))
+        yield Finding(Kind.RAW_CHANGED, reason, (place, *seen.users(digest)))
     elif len(content) != raw_file.size.count:
         reason = f"the raw file {raw_file.name} has {len(content)} bytes, the ledger says {raw_file.size.count}"
-        yield Finding(Kind.RAW_CHANGED, reason, (place, *subject.users(digest)))
-    for state in subject.standing_on(digest):
-        yield from _claim_findings(subject, state, content, raw_file, extractors)
-    for block in subject.blocks_of(digest):
+        yield Finding(Kind.RAW_CHANGED, reason, (place, *seen.users(digest)))
+    for claim, line in seen.claims.get(digest, ()):
+        rest = (seen.line(line), *seen.cited_at(claim.slug))
+        for kind, reason, at in _claim_faults(claim, content, raw_file, extractors, folder=seen.folder):
+            yield Finding(kind, reason, (at, *rest))
+    for slug, trial, line in seen.trials.get(digest, ()):
+        try:
+            locate(content, trial.locator)
+        except EvidenceError as error:
+            reason = f"the trial {trial.name} of {slug} does not point into {raw_file.name}: {error.message}"
+            at = _pointed_at(trial.locator, place)
+            yield Finding(Kind.CLAIM_UNSUPPORTED, reason, (at, seen.line(line), *seen.cited_at(slug)))
+    for block in seen.blocks.get(digest, ()):
         yield from _block_findings(block, content, raw_file)
 
 
-def _claim_findings(
-    subject: _Subject, state: Standing, content: bytes, raw_file: RawFile, extractors: Extractors
-) -> Iterator[Finding]:
-    claim = state.claim
-    rest = (subject.line(state.line), *cited_at(subject.readings, claim.slug))
-    whole = _raw_place(claim.raw, raw_file, subject.folder)
+def _claim_faults(
+    claim: Claim, content: bytes, raw_file: RawFile, extractors: Extractors, *, folder: str
+) -> Iterator[tuple[Kind, str, Place]]:
     try:
         value = extract(content, claim.locator, claim.extraction, extractors)
     except EvidenceError as error:
         reason = f"the claim {claim.slug} ({claim.text}) does not come out of {raw_file.name}: {error.message}"
-        yield Finding(Kind.CLAIM_UNSUPPORTED, reason, (_pointed_at(claim, whole), *rest))
+        yield Kind.CLAIM_UNSUPPORTED, reason, _pointed_at(claim.locator, _raw_place(raw_file, folder))
         return
     if value != claim.value:
-        place = claim_place(claim, content, raw_file, folder=subject.folder)
         reason = f"the claim {claim.slug} says {claim.value!r}, its raw file {raw_file.name} gives {value!r}"
-        yield Finding(Kind.CLAIM_DIFFERS, reason, (place, *rest))
+        yield Kind.CLAIM_DIFFERS, reason, claim_place(claim, content, raw_file, folder=folder)
 
 
-def _pointed_at(claim: Claim, whole: Place) -> Place:
-    match claim.locator:
-        case LineLocator(line=line):
-            return Place(artifact=whole.artifact, file=whole.file, position=f"line {line}")
+def _pointed_at(locator: Locator, whole: Place) -> Place:
+    """Name where a locator points without following it, for it may miss."""
+    match locator:
+        case LineLocator(line=line) | JsonlLocator(line=line):
+            position = f"line {line}"
+        case RangeLocator(first=first, last=last):
+            position = lines_position(first, last)
         case PointerLocator(pointer=pointer):
-            return Place(artifact=whole.artifact, file=whole.file, position=pointer)
+            position = pointer
+        case CsvLocator(key_column=key_column, key=key):
+            position = f"row {key_column}={key}"
+        case MemberLocator(member=member):
+            position = f"member {member}"
+        case SpanLocator(offset=offset):
+            position = f"byte 0x{offset:x}"
         case WholeFile():
-            return whole
+            position = ""
+    return Place(artifact=whole.artifact, file=whole.file, position=position)
 
 
 def _block_findings(block: RawBlock, content: bytes, raw_file: RawFile) -> Iterator[Finding]:
@@ -202,32 +198,36 @@ def _block_findings(block: RawBlock, content: bytes, raw_file: RawFile) -> Itera
         yield Finding(Kind.QUOTE_DIFFERS, reason, (block.place,))
 
 
-def _page_findings(subject: _Subject, reading: Reading) -> Iterator[Finding]:
+def _page_findings(seen: Examination, reading: Reading) -> Iterator[Finding]:
     for broken in reading.malformed:
         yield Finding(Kind.MARKUP_BROKEN, broken.reason, (broken.place,))
     for citation in reading.citations:
-        yield from _citation_findings(subject, citation)
+        yield from _citation_findings(seen, citation)
     for number in reading.bare:
         yield Finding(
             Kind.NUMBER_BARE, f"{number.text!r} cites no claim, and nothing says that it is none", (number.place,)
         )
 
 
-def _citation_findings(subject: _Subject, citation: Citation) -> Iterator[Finding]:
-    state = subject.standings.get(citation.slug, Missing(citation.slug))
-    match state:
+def _citation_findings(seen: Examination, citation: Citation) -> Iterator[Finding]:
+    slug = citation.slug
+    match seen.standings.get(slug, Missing(slug)):
         case Standing(claim=claim, line=line):
-            printed = (citation.text, citation.value or claim.value)
-            if printed != (claim.text, claim.value):
+            value = claim.statement if isinstance(claim, Explanation) else claim.value
+            if (citation.text, citation.value or value) != (claim.text, value):
                 said = citation.text if citation.text != claim.text else citation.value
-                reason = f"the page says {said!r}, the claim {claim.slug} says {claim.text!r}"
-                yield Finding(Kind.CITATION_DIFFERS, reason, (citation.place, subject.line(line)))
-        case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
-            reason = (
-                f"the page cites {citation.slug}, which was {retraction.word} on {retraction.at}: {retraction.reason}"
-            )
-            yield Finding(Kind.CITATION_WITHDRAWN, reason, (citation.place, subject.line(state.retraction_line)))
-        case Missing(slug=slug):
+                reason = f"the page says {said!r}, the claim {slug} says {claim.text!r}"
+                yield Finding(Kind.CITATION_DIFFERS, reason, (citation.place, seen.line(line)))
+        case Withdrawn(retraction=gone, retraction_line=line) | Retracted(retraction=gone, retraction_line=line):
+            reason = f"the page cites {slug}, which was {gone.word} on {gone.at}: {gone.reason}"
+            yield Finding(Kind.CITATION_WITHDRAWN, reason, (citation.place, seen.line(line)))
+        case Unsupported(missing=missing, line=line):
+            reason = f"the page cites {slug}, which nothing supports now: {', '.join(missing)} fell"
+            yield Finding(Kind.CITATION_UNSUPPORTED, reason, (citation.place, seen.line(line)))
+        case Withheld(uncitable=uncitable, line=line):
+            reason = f"the page cites {slug}, which nobody may cite ({uncitable.topic}): {uncitable.why}"
+            yield Finding(Kind.CITATION_WITHHELD, reason, (citation.place, seen.line(line)))
+        case Missing():
             yield Finding(Kind.CITATION_MISSING, f"the page cites {slug}, which no claim is called", (citation.place,))
 
 
@@ -235,5 +235,5 @@ def _raw_path(digest: Sha256, folder: str) -> str:
     return f"{folder}/{RAW_FOLDER}/{digest}"
 
 
-def _raw_place(digest: Sha256, raw_file: RawFile, folder: str) -> Place:
-    return Place(artifact=raw_file.name, file=_raw_path(digest, folder))
+def _raw_place(raw_file: RawFile, folder: str) -> Place:
+    return Place(artifact=raw_file.name, file=_raw_path(raw_file.sha256, folder))

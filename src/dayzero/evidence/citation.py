@@ -3,27 +3,53 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from dayzero.core.pins import Sha256
 from dayzero.core.verdict import Place
 
-UNITS = ("tok/s", "ms", "GiB", "MiB", "GB", "TB", "%")
+UNITS = (
+    "tok/s",
+    "ms",
+    "s",
+    "KiB",
+    "MiB",
+    "GiB",
+    "TiB",
+    "kB",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "%",
+    "percent",
+    "x faster",
+    "x slower",
+    "shards",
+    "GPUs",
+)
 """A number before one of these is a measurement until the page says that it is none."""
 
 BREAK = "\0"
 """Stands in a page's text where no number can reach across: a citation, a code span, the end of a block."""
 
-_NUMBER = re.compile(
-    rf"(?<![\d.,])\d[\d.,]*(?:[eE][-+]?\d+)?(?:[\s*_]|&nbsp;|&#160;|&thinsp;)*(?:{'|'.join(map(re.escape, UNITS))})(?!\w)"
-)
+_GAP = r"(?:[\s*_]|&nbsp;|&#160;|&thinsp;)"
+_TIMES = r"(?:x|\xd7|&times;|times\b)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A published file: its path as it is shown to people, and its bytes."""
+    """A published file.
+
+    Attributes:
+        path: As it is shown to people.
+        content: Its bytes.
+        units: What makes a number a measurement on it.
+    """
 
     path: str
     content: bytes
+    units: tuple[str, ...] = UNITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +115,7 @@ class Stretch:
     excused: bool = False
 
 
-def bare_numbers(path: str, stretches: Sequence[Stretch]) -> tuple[BareNumber, ...]:
+def bare_numbers(page: Page, stretches: Sequence[Stretch]) -> tuple[BareNumber, ...]:
     """Find numbers with a unit, also where a line break or markup stands between the number and its unit."""
     text = "".join(stretch.text for stretch in stretches)
     starts, at = [], 0
@@ -97,15 +123,29 @@ def bare_numbers(path: str, stretches: Sequence[Stretch]) -> tuple[BareNumber, .
         starts.append(at)
         at += len(stretch.text)
     found, index = [], 0
-    for match in _NUMBER.finditer(text):
+    for match in _measurement(page.units).finditer(text):
         while index + 1 < len(starts) and starts[index + 1] <= match.start():
             index += 1
         stretch = stretches[index]
         if not stretch.excused:
             line = stretch.line + text.count("\n", starts[index], match.start())
             shown = " ".join(re.sub(r"[*_]+|&\w+;|&#\d+;", " ", match.group()).split())
-            found.append(BareNumber(text=shown, place=on_line(path, line)))
+            found.append(BareNumber(text=shown, place=on_line(page.path, line)))
     return tuple(found)
+
+
+@cache
+def _measurement(units: tuple[str, ...]) -> re.Pattern[str]:
+    """Match a number and its unit; the ``s`` of a decade (1990s) is none, and ``x`` is also written as a sign or as a word."""
+    longest_first = sorted(units, key=len, reverse=True)
+    return re.compile(
+        rf"(?<![\d.,])(?!(?:19|20)\d0s\b)\d[\d.,]*(?:[eE][-+]?\d+)?{_GAP}*(?:{'|'.join(map(_spelled, longest_first))})(?!\w)"
+    )
+
+
+def _spelled(unit: str) -> str:
+    words = [_TIMES if word == "x" else re.escape(word) for word in unit.split()]
+    return f"{_GAP}+".join(words)
 
 
 def on_line(path: str, line: int) -> Place:

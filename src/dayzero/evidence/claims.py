@@ -1,11 +1,14 @@
 """File raw bytes and make claims on them; a claim's value is always extracted, never given."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dayzero.core.errors import EvidenceError, IntegrityError
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
-from dayzero.evidence.model import Claim, Extraction, Locator, RawFile
+from dayzero.evidence.citation import Page, Stretch, bare_numbers
+from dayzero.evidence.ledger import Missing, Standing, State
+from dayzero.evidence.model import Claim, Derived, Explanation, Extraction, Locator, RawFile, Uncitable
 from dayzero.evidence.ports import Extractors, RawStore
 
 
@@ -102,3 +105,38 @@ def make_claim(raw: bytes, draft: Draft, extractors: Extractors) -> Claim:
         extraction=draft.extraction,
         subject=draft.subject,
     )
+
+
+def make_explanation(standings: Mapping[str, State], explanation: Explanation) -> Explanation:
+    """Check that what an explanation explains are facts that stand, and that it types no number of its own.
+
+    Raises:
+        EvidenceError: A fact does not stand or is an explanation itself, or a number with a unit is in the statement.
+    """
+    for fact in explanation.facts:
+        state = standings.get(fact, Missing(fact))
+        if not isinstance(state, Standing) or not isinstance(state.claim, Claim | Derived):
+            raise EvidenceError(f"{fact} is no fact that stands", hint="Explain claims that stand.")
+    typed = typed_numbers(explanation.statement)
+    if typed:
+        raise EvidenceError(
+            f"the statement of {explanation.slug} types {typed[0]!r}", hint="Name the claim among its facts instead."
+        )
+    return explanation
+
+
+def make_uncitable(uncitable: Uncitable) -> Uncitable:
+    """Check that the record of a withheld value does not say it.
+
+    Raises:
+        EvidenceError: A number with a unit is in the topic or in the reason.
+    """
+    typed = typed_numbers(f"{uncitable.topic}\0{uncitable.why}")
+    if typed:
+        raise EvidenceError(f"{uncitable.slug} is withheld, and says {typed[0]!r}", hint="Leave the value out.")
+    return uncitable
+
+
+def typed_numbers(text: str) -> tuple[str, ...]:
+    """List the numbers with a unit that stand in a text which no raw file is under."""
+    return tuple(number.text for number in bare_numbers(Page(path="", content=b""), (Stretch(text=text, line=1),)))

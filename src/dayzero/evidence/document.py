@@ -3,9 +3,21 @@
 from collections.abc import Sequence
 
 from dayzero.core.verdict import Place, Proven, Refuted
-from dayzero.evidence.explain import Backed, Explanation
-from dayzero.evidence.ledger import ClaimState, Retracted, Standing, Superseded, Withdrawn
-from dayzero.evidence.model import Claim, Retraction
+from dayzero.evidence.explain import Argued, Backed, Backing, Computed, Dossier, Unbacked
+from dayzero.evidence.ledger import (
+    ClaimState,
+    Corrected,
+    Flag,
+    Missing,
+    Retracted,
+    Standing,
+    State,
+    Superseded,
+    Unsupported,
+    Withdrawn,
+    Withheld,
+)
+from dayzero.evidence.model import Retraction, Statement, Uncitable
 from dayzero.evidence.report import Report
 from dayzero.evidence.wire import to_wire
 
@@ -28,6 +40,7 @@ def check_document(report: Report) -> dict[str, object]:
             "pages": report.pages,
             "citations": report.citations,
             "quotes": report.quotes,
+            "explanations": report.explanations,
         },
         "findings": [
             {
@@ -40,19 +53,19 @@ def check_document(report: Report) -> dict[str, object]:
     }
 
 
-def claim_document(explanation: Explanation) -> dict[str, object]:
-    """Write what stands under a claim."""
-    backing = explanation.backing
+def claim_document(dossier: Dossier) -> dict[str, object]:
+    """Write what stands under a slug: a claim, a derived one, an explanation, or a value that is withheld."""
+    last, backing = dossier.last, dossier.backing
     return {
         "schema": SCHEMA,
         "kind": "claim",
-        "state": state_word(explanation.last),
-        "claim": _claim(explanation.last.claim),
-        "backed": isinstance(backing, Backed),
-        "place": _place(backing.place) if isinstance(backing, Backed) else None,
-        "raw": to_wire(backing.raw_file)[1] if isinstance(backing, Backed) else None,
-        "unbacked": "" if isinstance(backing, Backed) else backing.reason,
-        "history": [_state(state) for state in explanation.history],
+        "state": state_word(last),
+        "flags": [_flag(flag) for flag in last.flags] if isinstance(last, Standing) else [],
+        "type": to_wire(_record(last))[0],
+        "claim": _claim(last),
+        "backed": not isinstance(backing, Unbacked),
+        **_backing(backing),
+        "history": [_state(state) for state in dossier.history],
     }
 
 
@@ -69,32 +82,90 @@ def retraction_document(
     }
 
 
-def state_word(state: ClaimState) -> str:
+def state_word(state: ClaimState | State) -> str:  # noqa: PLR0911  (one word a state)
     """Say a state in one word."""
     match state:
         case Standing():
             return "standing"
         case Superseded():
             return "superseded"
+        case Corrected():
+            return "corrected"
         case Withdrawn():
             return "withdrawn"
         case Retracted():
             return "retracted"
+        case Unsupported():
+            return "unsupported"
+        case Withheld():
+            return "withheld"
+        case Missing():
+            return "missing"
 
 
-def _claim(claim: Claim) -> dict[str, object]:
-    return {**to_wire(claim)[1], "text": claim.text}
+def _record(state: ClaimState) -> Statement | Uncitable:
+    return state.uncitable if isinstance(state, Withheld) else state.claim
+
+
+def _claim(state: ClaimState) -> dict[str, object]:
+    record = _record(state)
+    return {**to_wire(record)[1], "text": _text(record)}
+
+
+def _text(record: Statement | Uncitable) -> str:
+    """Give what a page may print; of a value that is withheld, nothing."""
+    return "" if isinstance(record, Uncitable) else record.text
+
+
+def _backing(backing: Backing) -> dict[str, object]:
+    told: dict[str, object] = {"place": None, "raw": None, "formula": "", "rests_on": [], "trials": [], "unbacked": ""}
+    match backing:
+        case Backed(raw_file=raw_file, place=place):
+            told |= {"place": _place(place), "raw": to_wire(raw_file)[1]}
+        case Computed(formula=formula, inputs=under):
+            told |= {"formula": formula, "rests_on": [_under(slug, state) for slug, state in under]}
+        case Argued(facts=under, trials=trials):
+            told |= {
+                "rests_on": [_under(slug, state) for slug, state in under],
+                "trials": [
+                    {"name": trial.name, "outcome": trial.outcome, "place": _place(place)} for trial, place in trials
+                ],
+            }
+        case Unbacked(reason=reason):
+            told["unbacked"] = reason
+    return told
+
+
+def _under(slug: str, state: State) -> dict[str, object]:
+    text = state.claim.text if isinstance(state, Standing) else ""
+    return {"slug": slug, "state": state_word(state), "text": text}
+
+
+def _flag(flag: Flag) -> dict[str, object]:
+    return {
+        "flag": flag.word,
+        "slug": flag.event.slug,
+        "reason": flag.event.reason,
+        "at": flag.event.at,
+        "line": flag.line,
+    }
 
 
 def _state(state: ClaimState) -> dict[str, object]:
-    told: dict[str, object] = {"state": state_word(state), "line": state.line, "text": state.claim.text}
+    told: dict[str, object] = {"state": state_word(state), "line": state.line, "text": _text(_record(state))}
     match state:
         case Superseded(by_line=by_line):
             told["by_line"] = by_line
+        case Corrected(by_line=by_line, correction=correction):
+            told |= {"by_line": by_line, "reason": correction.reason, "at": correction.at}
         case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
             told |= {"by_line": state.retraction_line, "reason": retraction.reason, "at": retraction.at}
-        case Standing():
-            pass
+        case Unsupported(missing=missing):
+            told["missing"] = list(missing)
+        case Withheld(uncitable=uncitable):
+            told["reason"] = uncitable.why
+        case Standing(flags=flags):
+            told["flags"] = [_flag(flag) for flag in flags]
     return told
 
 

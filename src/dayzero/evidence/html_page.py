@@ -1,9 +1,13 @@
 """Read citations and bare numbers out of HTML.
 
 A citation is ``<data data-claim="SLUG" value="12.3">12.3 ms</data>``. An element with ``data-not-a-claim="why"`` excuses the
-numbers inside it. Code, preformatted text, scripts and styles are not looked into; attributes other than these are not either.
+numbers in its attributes and inside it. Code, preformatted text, scripts and styles are not looked into; of the attributes,
+those that a reader is shown or told are: they cannot cite, so a number in them is excused or left out. A ``<data>`` element whose
+value is a number cites a claim or is excused: its value is typed otherwise, whatever its text says.
 """
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -12,6 +16,19 @@ from dayzero.evidence.citation import BREAK, Citation, Malformed, Page, Reading,
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
+_SHOWN = ("title", "alt", "aria-label", "aria-description", "placeholder", "label", "summary")
+_DESCRIBING = frozenset(
+    (
+        "description",
+        "og:title",
+        "og:description",
+        "twitter:title",
+        "twitter:description",
+        "twitter:data1",
+        "twitter:data2",
+    )
+)
+_NUMERIC = re.compile(r"\s*[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?\s*")
 _QUIET = frozenset(("code", "pre", "kbd", "samp", "script", "style", "template"))
 _INLINE = frozenset(
     [
@@ -76,7 +93,7 @@ def read_html(page: Page) -> Reading:
     reader.close_down_to(0)
     return Reading(
         citations=tuple(reader.citations),
-        bare=bare_numbers(page.path, reader.stretches),
+        bare=bare_numbers(page, reader.stretches),
         malformed=tuple(reader.malformed),
     )
 
@@ -99,6 +116,9 @@ class _Reader(HTMLParser):
             self._broken("data-not-a-claim does not say why")
         if "data-claim" in given and not self._may_cite(tag, given):
             given["data-claim"] = ""
+        elif tag == "data" and "data-claim" not in given:
+            self._typed(given)
+        self._shown(tag, given)
         if tag not in _VOID:
             why, slug = given.get("data-not-a-claim", "").strip(), given.get("data-claim", "")
             self.open.append(_Element(tag=tag, line=self.getpos()[0], why=why, slug=slug, value=given.get("value", "")))
@@ -139,6 +159,19 @@ class _Reader(HTMLParser):
             return False
         return True
 
+    def _excused(self, given: Mapping[str, str]) -> bool:
+        return bool(given.get("data-not-a-claim", "").strip()) or any(element.why for element in self.open)
+
+    def _typed(self, given: Mapping[str, str]) -> None:
+        if _NUMERIC.fullmatch(given.get("value", "")) and not self._excused(given):
+            self._broken(f"the value {given['value']!r} is typed: a <data> element with a number cites a claim")
+
+    def _shown(self, tag: str, given: Mapping[str, str]) -> None:
+        """Read what attributes show or tell to a reader, each on its own."""
+        line, excused = self.getpos()[0], self._excused(given)
+        for text in _told(tag, given):
+            self.stretches.append(Stretch(text=f"{BREAK}{text.replace(BREAK, ' ')}{BREAK}", line=line, excused=excused))
+
     def _close(self, element: _Element) -> None:
         if element.slug:
             place = on_line(self.path, element.line)
@@ -150,3 +183,9 @@ class _Reader(HTMLParser):
 
     def _broken(self, reason: str) -> None:
         self.malformed.append(Malformed(reason=reason, place=on_line(self.path, self.getpos()[0])))
+
+
+def _told(tag: str, given: Mapping[str, str]) -> Iterator[str]:
+    if tag == "meta" and (given.get("name") or given.get("property", "")).lower() in _DESCRIBING:
+        yield given.get("content", "")
+    yield from (given[name] for name in _SHOWN if given.get(name))

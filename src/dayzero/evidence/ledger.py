@@ -1,56 +1,90 @@
 """Read and extend the hash-chained ledger, and say what has become of each claim."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import TypeAlias
 
-import msgspec
-import rfc8785
-
-from dayzero.core.errors import InputError, IntegrityError
+from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
-from dayzero.evidence.model import RETRACT, Claim, Entry, RawFile, Record, Retraction
+from dayzero.evidence.chain import entry_digest, entry_line, read_entry
+from dayzero.evidence.model import (
+    RETRACT,
+    Claim,
+    Concern,
+    Correction,
+    Derived,
+    Entry,
+    Expiry,
+    Explanation,
+    RawFile,
+    Reaffirmation,
+    Record,
+    Retraction,
+    Statement,
+    Uncitable,
+)
 from dayzero.evidence.ports import LedgerFile
-from dayzero.evidence.wire import from_wire, to_wire
-from dayzero_verify.strict_json import StrictJsonError, loads
+from dayzero.evidence.wire import to_wire
 
 LEDGER_NAME = "ledger.jsonl"
 GENESIS = "0" * 64
 
-_RESTORE = "Take the file from the last commit that had it whole; its lines are only ever added to."
 
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A mark beside a claim that stands, its own or that of a claim which it rests on; ``event.slug`` says whose."""
 
-class _EntryWire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    seq: int
-    prev: str
-    type: str
-    body: dict[str, object]
-    digest: str
+    event: Concern | Expiry
+    line: int
+
+    @property
+    def word(self) -> str:
+        """What the mark says: ``under concern`` or ``not reproducible``."""
+        return "under concern" if isinstance(self.event, Concern) else "not reproducible"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The claim is made: its value may be printed. ``line`` is its 1-based line in the ledger, here and below."""
+    """It is said: its text may be printed, with its flags.
 
-    claim: Claim
+    Attributes:
+        claim: What is said.
+        line: Its 1-based line in the ledger, here and below.
+        flags: Marks, its own first.
+    """
+
+    claim: Statement
     line: int
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded:
-    """A later claim with the same slug took its place; it was not called wrong."""
+    """A later record with the same slug took its place; it was not called wrong."""
 
-    claim: Claim
+    claim: Statement
     line: int
     by_line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Withdrawn:
-    """The claim is no longer asserted; what it rests on stays."""
+class Corrected:
+    """It was extracted or written wrongly, and the claim on ``by_line`` is the right one."""
 
-    claim: Claim
+    claim: Statement
+    line: int
+    by_line: int
+    correction: Correction
+    correction_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """It is no longer asserted; what it rests on stays."""
+
+    claim: Statement
     line: int
     retraction: Retraction
     retraction_line: int
@@ -58,23 +92,46 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retracted:
-    """The claim should not have been published."""
+    """It should not have been published."""
 
-    claim: Claim
+    claim: Statement
     line: int
     retraction: Retraction
     retraction_line: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsupported:
+    """Nobody took it back, but a claim that it rests on does not stand.
+
+    Attributes:
+        claim: What was said.
+        line: Its line.
+        missing: Slugs of the claims right under it that do not stand.
+    """
+
+    claim: Derived | Explanation
+    line: int
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withheld:
+    """There is a value that nobody may cite: no raw file stands under it."""
+
+    uncitable: Uncitable
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """No claim was ever made under this slug."""
+    """Nothing was ever said under this slug."""
 
     slug: str
 
 
-ClaimState: TypeAlias = Standing | Superseded | Withdrawn | Retracted
-State: TypeAlias = Standing | Withdrawn | Retracted | Missing
+ClaimState: TypeAlias = Standing | Superseded | Corrected | Withdrawn | Retracted | Unsupported | Withheld
+State: TypeAlias = Standing | Withdrawn | Retracted | Unsupported | Withheld | Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +156,40 @@ class Ledger:
 
         Returns:
             The longer ledger, without ``torn``, and the lines that have to be appended to its file.
+
+        Raises:
+            InputError: A derived claim would rest on itself, or a record cannot be written.
         """
         entries, lines, prev = list(self.entries), [], self.head
+        rests: dict[str, tuple[str, ...]] = {}
+        for entry in entries:
+            _note(rests, entry.record)
         for record in records:
+            if isinstance(record, Derived):
+                _need_no_circle(rests, record)
+            _note(rests, record)
             name, body = to_wire(record)
             seq = len(entries)
-            digest = _digest(seq=seq, prev=prev, name=name, body=body)
+            digest = entry_digest(seq=seq, prev=prev, name=name, body=body)
             entries.append(Entry(seq=seq, prev=prev, record=record, digest=digest))
-            lines.append(_line(seq=seq, prev=prev, name=name, body=body, digest=digest))
+            lines.append(entry_line(seq=seq, prev=prev, name=name, body=body, digest=digest))
             prev = digest
         return Ledger(tuple(entries)), b"".join(lines)
 
     def histories(self) -> Mapping[str, tuple[ClaimState, ...]]:
-        """Say for each slug what has become of its claims, oldest first; only the last one can be standing."""
-        told: dict[str, list[ClaimState]] = {}
+        """Say for each slug what has become of what was said, oldest first; only the last one can be standing."""
+        telling = _Telling()
         for entry in self.entries:
-            match entry.record:
-                case Claim() as claim:
-                    _claim_made(told.setdefault(claim.slug, []), claim, entry.seq + 1)
-                case Retraction() as retraction:
-                    _claim_retracted(told.get(retraction.slug, []), retraction, entry.seq + 1)
-                case _:
-                    pass
-        return {slug: tuple(states) for slug, states in told.items()}
+            telling.hear(entry.record, entry.seq + 1)
+        _settle(telling.told)
+        return {slug: tuple(states) for slug, states in telling.told.items()}
+
+    def pending_corrections(self) -> Mapping[str, int]:
+        """Give the lines of corrections whose right claim was never filed, by slug."""
+        telling = _Telling()
+        for entry in self.entries:
+            telling.hear(entry.record, entry.seq + 1)
+        return {slug: line for slug, (_, line) in telling.corrections.items()}
 
     def history(self, slug: str) -> tuple[ClaimState, ...]:
         """Say what has become of the claims under one slug, oldest first."""
@@ -171,7 +239,7 @@ def parse(content: bytes, *, file: str = LEDGER_NAME) -> Ledger:
     entries: list[Entry] = []
     prev = GENESIS
     for line in whole.split(b"\n")[:-1]:
-        entry = _entry(line, seq=len(entries), prev=prev, where=f"{file}:{len(entries) + 1}")
+        entry = read_entry(line, seq=len(entries), prev=prev, where=f"{file}:{len(entries) + 1}")
         entries.append(entry)
         prev = entry.digest
     return Ledger(tuple(entries), torn=torn)
@@ -197,8 +265,9 @@ def file_records(file: LedgerFile, decide: Callable[[Ledger], Sequence[Record]])
     longer: list[Ledger] = []
 
     def change(content: bytes) -> bytes:
-        ledger, lines = parse(content).append(decide(parse(content)))
-        longer.append(ledger)
+        ledger = parse(content)
+        filed, lines = ledger.append(decide(ledger))
+        longer.append(filed)
         return lines
 
     moved = file.transact(change)
@@ -207,58 +276,125 @@ def file_records(file: LedgerFile, decide: Callable[[Ledger], Sequence[Record]])
 
 def _latest(slug: str, states: tuple[ClaimState, ...]) -> State:
     match states[-1:]:
-        case (Standing() | Withdrawn() | Retracted() as state,):
+        case (Standing() | Withdrawn() | Retracted() | Unsupported() | Withheld() as state,):
             return state
         case _:
             return Missing(slug)
 
 
-def _claim_made(states: list[ClaimState], claim: Claim, line: int) -> None:
-    if states and isinstance(states[-1], Standing):
-        states[-1] = Superseded(claim=states[-1].claim, line=states[-1].line, by_line=line)
-    states.append(Standing(claim=claim, line=line))
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """The ledger as it is read from its first line on."""
 
+    told: dict[str, list[ClaimState]] = field(default_factory=dict)
+    corrections: dict[str, tuple[Correction, int]] = field(default_factory=dict)
 
-def _claim_retracted(states: list[ClaimState], retraction: Retraction, line: int) -> None:
-    if states:
-        kind = Retracted if retraction.kind == RETRACT else Withdrawn
-        last = states[-1]
+    def hear(self, record: Record, line: int) -> None:
+        match record:
+            case Claim() | Derived() | Explanation() as statement:
+                self._said(statement.slug, Standing(claim=statement, line=line))
+            case Uncitable() as uncitable:
+                self._said(uncitable.slug, Withheld(uncitable=uncitable, line=line))
+            case Retraction() as retraction:
+                self._taken_back(retraction, line)
+            case Correction() as correction:
+                self.corrections[correction.slug] = correction, line
+            case Concern() | Expiry() as event:
+                self._flagged(event.slug, lambda flags: (*flags, Flag(event, line)))
+            case Reaffirmation(slug=slug):
+                self._flagged(slug, lambda flags: tuple(f for f in flags if not isinstance(f.event, Concern)))
+            case _:
+                pass
+
+    def _said(self, slug: str, now: Standing | Withheld) -> None:
+        states = self.told.setdefault(slug, [])
+        correction, correction_line = self.corrections.pop(slug, (None, 0))
+        if states and isinstance(states[-1], Standing):
+            before, line = states[-1].claim, states[-1].line
+            states[-1] = Superseded(claim=before, line=line, by_line=now.line)
+            if correction is not None:
+                states[-1] = Corrected(
+                    claim=before,
+                    line=line,
+                    by_line=now.line,
+                    correction=correction,
+                    correction_line=correction_line,
+                )
+        states.append(now)
+
+    def _taken_back(self, retraction: Retraction, line: int) -> None:
+        states = self.told.get(retraction.slug, [])
+        if not states or isinstance(states[-1], Withheld):
+            return
+        self.corrections.pop(retraction.slug, None)
+        kind, last = Retracted if retraction.kind == RETRACT else Withdrawn, states[-1]
         states[-1] = kind(claim=last.claim, line=last.line, retraction=retraction, retraction_line=line)
 
-
-def _digest(*, seq: int, prev: str, name: str, body: Mapping[str, object]) -> str:
-    return hashlib.sha256(_canonical({"seq": seq, "prev": prev, "type": name, "body": body})).hexdigest()
-
-
-def _line(*, seq: int, prev: str, name: str, body: Mapping[str, object], digest: str) -> bytes:
-    return _canonical({"seq": seq, "prev": prev, "type": name, "body": body, "digest": digest}) + b"\n"
+    def _flagged(self, slug: str, change: Callable[[tuple[Flag, ...]], tuple[Flag, ...]]) -> None:
+        states = self.told.get(slug, [])
+        if states and isinstance(states[-1], Standing):
+            states[-1] = replace(states[-1], flags=change(states[-1].flags))
 
 
-def _canonical(document: dict[str, object]) -> bytes:
-    try:
-        return rfc8785.dumps(cast("dict[str, str]", document))
-    except rfc8785.CanonicalizationError as error:
-        raise InputError(
-            f"this cannot be written into the ledger: {error}",
-            hint="Use Unicode text, and whole numbers of at most 2^53 - 1.",
-        ) from error
+def _rests_on(state: ClaimState) -> tuple[str, ...]:
+    match state:
+        case Standing(claim=Derived(inputs=inputs)):
+            return inputs
+        case Standing(claim=Explanation(facts=facts)):
+            return facts
+        case _:
+            return ()
 
 
-def _entry(line: bytes, *, seq: int, prev: str, where: str) -> Entry:
-    """Read one line; that it equals the line that would be written for its content leaves no second way to write it."""
-    try:
-        found = msgspec.convert(loads(line), _EntryWire, strict=True)
-        record = from_wire(found.type, found.body)
-    except (InputError, StrictJsonError, msgspec.ValidationError) as error:
-        raise IntegrityError(f"{where}: {error}", hint=_RESTORE) from error
-    name, body = to_wire(record)
-    if found.seq != seq:
-        raise IntegrityError(f"{where}: the line says it is number {found.seq}, it is number {seq}", hint=_RESTORE)
-    if found.prev != prev:
-        raise IntegrityError(f"{where}: the line does not follow the line before it", hint=_RESTORE)
-    digest = _digest(seq=seq, prev=prev, name=name, body=body)
-    if found.digest != digest:
-        raise IntegrityError(f"{where}: the line was changed after it was written", hint=_RESTORE)
-    if line + b"\n" != _line(seq=seq, prev=prev, name=name, body=body, digest=digest):
-        raise IntegrityError(f"{where}: the line is not in canonical form (RFC 8785)", hint=_RESTORE)
-    return Entry(seq=seq, prev=prev, record=record, digest=digest)
+def _settle(told: dict[str, list[ClaimState]]) -> None:
+    """Carry flags up, and take support away, from each claim to what rests on it; what rests on itself has no support."""
+    order: TopologicalSorter[str] = TopologicalSorter({slug: _rests_on(states[-1]) for slug, states in told.items()})
+    with suppress(CycleError):
+        order.prepare()
+    settled: dict[str, ClaimState] = {}
+    while order.is_active():
+        for slug in order.get_ready():
+            if slug in told:
+                settled[slug] = told[slug][-1] = _settled(told[slug][-1], settled)
+            order.done(slug)
+    for slug in told.keys() - settled.keys():
+        told[slug][-1] = _settled(told[slug][-1], settled)
+
+
+def _settled(state: ClaimState, under: Mapping[str, ClaimState]) -> ClaimState:
+    """Settle one state; ``under`` holds the settled states of what it rests on."""
+    inputs = _rests_on(state)
+    if not isinstance(state, Standing) or not inputs:
+        return state
+    found = {slug: under.get(slug) for slug in inputs}
+    missing = tuple(slug for slug, below in found.items() if not isinstance(below, Standing))
+    if missing and isinstance(state.claim, Derived | Explanation):
+        return Unsupported(claim=state.claim, line=state.line, missing=missing)
+    flags = (flag for below in found.values() if isinstance(below, Standing) for flag in below.flags)
+    return replace(state, flags=tuple(dict.fromkeys((*state.flags, *flags))))
+
+
+def _note(rests: dict[str, tuple[str, ...]], record: Record) -> None:
+    """Note what the latest record of a slug is derived from."""
+    match record:
+        case Derived(slug=slug, inputs=inputs):
+            rests[slug] = inputs
+        case Claim(slug=slug) | Explanation(slug=slug) | Uncitable(slug=slug):
+            rests.pop(slug, None)
+        case _:
+            pass
+
+
+def _need_no_circle(rests: Mapping[str, tuple[str, ...]], derived: Derived) -> None:
+    """Refuse a derived claim that would rest on itself by way of others."""
+    ahead, seen = list(derived.inputs), set()
+    while ahead:
+        slug = ahead.pop()
+        if slug == derived.slug:
+            raise InputError(
+                f"{derived.slug} would rest on itself, by way of {', '.join(derived.inputs)}",
+                hint="Derive it from claims that do not derive from it.",
+            )
+        if slug not in seen:
+            seen.add(slug)
+            ahead += rests.get(slug, ())

@@ -1,18 +1,27 @@
-"""Find the place in a raw file that a claim points at."""
+"""Find the place in a raw file that a claim points at: that one place, or an error."""
 
-import json
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NoReturn
 
 from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
-from dayzero.evidence.model import LineLocator, PointerLocator
+from dayzero.evidence.csv_table import CsvTable
+from dayzero.evidence.json_text import JsonText
+from dayzero.evidence.model import (
+    CsvLocator,
+    JsonlLocator,
+    LineLocator,
+    Locator,
+    MemberLocator,
+    PointerLocator,
+    RangeLocator,
+    SpanLocator,
+    WholeFile,
+)
+from dayzero.evidence.raw_bytes import Newlines, once
+from dayzero.evidence.zip_members import ZipMembers
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-_SCANNER = json.JSONDecoder(parse_int=str, parse_float=str)
-_CLOSING = {"{": "}", "[": "]"}
+_LONGEST_QUOTE = 120
+_CAPTURED = "Put the file back as it was captured, or file it anew and make the claim again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +37,62 @@ class Pointed:
     line: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """What a locator points at.
+
+    Attributes:
+        content: Its bytes: of lines without the last newline, of a JSON value as it is written, of a cell unquoted, of a
+            member unpacked.
+        position: Where, as places say it: ``line 448``, ``line 686-691``, ``byte 0x1f``, ``member a/b.py``; ``""`` for a file.
+        line: The 1-based line on which it begins; 0 where lines mean nothing.
+    """
+
+    content: bytes
+    position: str
+    line: int
+
+
+def locate(raw: bytes, locator: Locator) -> Located:
+    """Find what a locator points at.
+
+    Raises:
+        EvidenceError: There is no such place, there is more than one, or something else stands there now.
+    """
+    match locator:
+        case WholeFile():
+            found = Located(content=raw, position="", line=0)
+        case LineLocator(line=line):
+            found = Located(content=locate_line(raw, locator), position=f"line {line}", line=line)
+        case RangeLocator(first=first, last=last):
+            content = b"\n".join(locate_range(raw, locator))
+            found = Located(content=content, position=lines_position(first, last), line=first)
+        case PointerLocator():
+            pointed = locate_pointer(raw, locator)
+            found = Located(content=pointed.literal.encode(), position=f"line {pointed.line}", line=pointed.line)
+        case JsonlLocator(line=line):
+            literal = locate_jsonl(raw, locator)
+            found = Located(content=literal.encode(), position=f"line {line}", line=line)
+        case CsvLocator():
+            cell, line = once(raw, CsvTable).cell(locator.key_column, locator.key, locator.column)
+            found = Located(content=cell.encode(), position=f"line {line}", line=line)
+        case MemberLocator(member=member):
+            found = Located(content=locate_member(raw, locator), position=f"member {member}", line=0)
+        case SpanLocator(offset=offset):
+            found = Located(content=locate_span(raw, locator), position=f"byte 0x{offset:x}", line=0)
+    return found
+
+
+def lines_position(first: int, last: int) -> str:
+    """Name lines as places do: ``line 3``, ``line 3-5``."""
+    return f"line {first}" if first == last else f"line {first}-{last}"
+
+
+def line_count(raw: bytes) -> int:
+    """Count the lines; a last one without newline counts."""
+    return once(raw, _newlines).lines
+
+
 def lines_between(raw: bytes, first: int, last: int) -> tuple[bytes, ...]:
     r"""Cut out lines, both ends included, without their newlines; a carriage return belongs to its line.
 
@@ -39,17 +104,16 @@ def lines_between(raw: bytes, first: int, last: int) -> tuple[bytes, ...]:
     Raises:
         EvidenceError: The file has no such lines.
     """
-    pieces = raw.split(b"\n", last)
-    if pieces[-1] == b"" and len(pieces) <= last:
-        pieces.pop()
-    if not 1 <= first <= last <= len(pieces):
+    newlines = once(raw, _newlines)
+    if not 1 <= first <= last <= newlines.lines:
         raise EvidenceError(
-            f"there is no line {last}: the file has {len(pieces)}"
+            f"there is no line {last}: the file has {newlines.lines}"
             if first <= last
             else f"lines {first}-{last} are none",
             hint="Point at a line that is there, counted from 1.",
         )
-    return tuple(pieces[first - 1 : last])
+    cut = raw[newlines.start(first) : newlines.start(last + 1)]
+    return tuple(cut.removesuffix(b"\n").split(b"\n"))
 
 
 def line_locator(raw: bytes, line: int) -> LineLocator:
@@ -59,6 +123,33 @@ def line_locator(raw: bytes, line: int) -> LineLocator:
         EvidenceError: The file has no such line.
     """
     return LineLocator(line=line, sha256=Sha256.of(lines_between(raw, line, line)[0]))
+
+
+def range_locator(raw: bytes, first: int, last: int) -> RangeLocator:
+    """Point at lines as they stand in the file now.
+
+    Raises:
+        EvidenceError: The file has no such lines.
+    """
+    return RangeLocator(first=first, last=last, sha256=Sha256.of(b"\n".join(lines_between(raw, first, last))))
+
+
+def member_locator(raw: bytes, member: str) -> MemberLocator:
+    """Point at a member of an archive as it is now.
+
+    Raises:
+        EvidenceError: The file is no archive, or has no such member.
+    """
+    return MemberLocator(member=member, sha256=Sha256.of(once(raw, ZipMembers).read(member)))
+
+
+def span_locator(raw: bytes, offset: int, length: int) -> SpanLocator:
+    """Point at bytes as they are in the file now.
+
+    Raises:
+        EvidenceError: The file ends before.
+    """
+    return SpanLocator(offset=offset, length=length, sha256=Sha256.of(_span(raw, offset, length)))
 
 
 def locate_line(raw: bytes, locator: LineLocator) -> bytes:
@@ -71,9 +162,25 @@ def locate_line(raw: bytes, locator: LineLocator) -> bytes:
     if Sha256.of(content) != locator.sha256:
         raise EvidenceError(
             f"line {locator.line} is not the line that was pointed at: {_quote(content)!r} stands there",
-            hint="Put the file back as it was captured, or file it anew and make the claim again.",
+            hint=_CAPTURED,
         )
     return content
+
+
+def locate_range(raw: bytes, locator: RangeLocator) -> tuple[bytes, ...]:
+    """Give the lines that were pointed at.
+
+    Raises:
+        EvidenceError: The file has no such lines, or another text stands there now.
+    """
+    lines = lines_between(raw, locator.first, locator.last)
+    if Sha256.of(b"\n".join(lines)) != locator.sha256:
+        raise EvidenceError(
+            f"lines {locator.first}-{locator.last} are not the lines that were pointed at: "
+            f"they begin with {_quote(lines[0])!r}",
+            hint=_CAPTURED,
+        )
+    return lines
 
 
 def locate_pointer(raw: bytes, locator: PointerLocator) -> Pointed:
@@ -82,79 +189,73 @@ def locate_pointer(raw: bytes, locator: PointerLocator) -> Pointed:
     Raises:
         EvidenceError: The file is not strict JSON, or has no such value.
     """
-    text = _json_text(raw)
-    start = _past_space(text, 0)
-    for token in _tokens(locator.pointer):
-        for name, at in _members(text, start):
-            if name == token:
-                start = at
-                break
-        else:
-            raise EvidenceError(
-                f"there is no value at {locator.pointer!r}: nothing is called {token!r} there",
-                hint="Point at a value that is there (RFC 6901).",
-            )
-    _, end = _SCANNER.raw_decode(text, start)
-    return Pointed(literal=text[start:end], line=text.count("\n", 0, start) + 1)
+    document = once(raw, JsonText)
+    start, end = document.span(locator.pointer)
+    return Pointed(literal=document.text[start:end], line=document.line_at(start))
 
 
-def _json_text(raw: bytes) -> str:
-    """Decode a JSON file that has one meaning: no key twice, no NaN.
+def locate_jsonl(raw: bytes, locator: JsonlLocator) -> str:
+    """Give the value that was pointed at, as it is written.
 
-    Numbers are not read as numbers, so that a nanosecond stamp beyond 2^53, which the strict reader of signed documents
-    refuses, does not spoil a file that some other program wrote.
+    Raises:
+        EvidenceError: The line is not there, is not one strict JSON document, or has no such value.
     """
+    line = lines_between(raw, locator.line, locator.line)[0]
     try:
-        text = raw.decode("utf-8")
-        json.loads(text, object_pairs_hook=_unique, parse_int=str, parse_float=str, parse_constant=_no_constant)
-    except RecursionError as error:
-        raise EvidenceError("the JSON is nested too deeply", hint="Point at a file that can be read.") from error
-    except ValueError as error:
-        raise EvidenceError(f"not JSON with one meaning: {error}", hint="Point at a whole JSON file.") from error
-    return text
+        document = JsonText(line)
+        start, end = document.span(locator.pointer)
+    except EvidenceError as error:
+        raise EvidenceError(f"line {locator.line}: {error.message}", hint=error.hint) from error
+    return document.text[start:end]
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members: dict[str, object] = {}
-    for name, value in pairs:
-        if name in members:
-            raise ValueError(f"the key {name!r} is there twice")
-        members[name] = value
-    return members
+def locate_cell(raw: bytes, locator: CsvLocator) -> str:
+    """Give the cell that was pointed at.
+
+    Raises:
+        EvidenceError: The file is not a strict CSV file, or does not have that cell once.
+    """
+    return once(raw, CsvTable).cell(locator.key_column, locator.key, locator.column)[0]
 
 
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON value")
+def locate_member(raw: bytes, locator: MemberLocator) -> bytes:
+    """Give the member that was pointed at, unpacked.
+
+    Raises:
+        EvidenceError: The file is no archive, has no such member, or another content is in it now.
+    """
+    content = once(raw, ZipMembers).read(locator.member)
+    if Sha256.of(content) != locator.sha256:
+        raise EvidenceError(f"{locator.member} is not the member that was pointed at", hint=_CAPTURED)
+    return content
 
 
-def _tokens(pointer: str) -> tuple[str, ...]:
-    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
+def locate_span(raw: bytes, locator: SpanLocator) -> bytes:
+    """Give the bytes that were pointed at.
+
+    Raises:
+        EvidenceError: The file ends before, or other bytes stand there now.
+    """
+    content = _span(raw, locator.offset, locator.length)
+    if Sha256.of(content) != locator.sha256:
+        raise EvidenceError(
+            f"the {locator.length} bytes from {locator.offset} are not those that were pointed at", hint=_CAPTURED
+        )
+    return content
 
 
-def _members(text: str, start: int) -> Iterator[tuple[str, int]]:
-    """Name the members of the object or array at ``start`` and where each value begins; the text is known to be JSON."""
-    closing = _CLOSING.get(text[start])
-    if closing is None:
-        return
-    index, at = 0, _past_space(text, start + 1)
-    while text[at] != closing:
-        name = str(index)
-        if closing == "}":
-            name, at = _SCANNER.raw_decode(text, at)
-            at = _past_space(text, _past_space(text, at) + 1)
-        yield name, at
-        _, at = _SCANNER.raw_decode(text, at)
-        at = _past_space(text, at)
-        if text[at] == ",":
-            at = _past_space(text, at + 1)
-        index += 1
+def _newlines(raw: bytes) -> Newlines[bytes]:
+    return Newlines(raw, b"\n")
 
 
-def _past_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _span(raw: bytes, offset: int, length: int) -> bytes:
+    if offset + length > len(raw):
+        raise EvidenceError(
+            f"there are no {length} bytes from {offset}: the file has {len(raw)}", hint="Point inside the file."
+        )
+    return raw[offset : offset + length]
 
 
 def _quote(content: bytes) -> str:
     text = content.decode("utf-8", "replace")
-    return text if len(text) <= 120 else f"{text[:117]}..."  # noqa: PLR2004  (a width, said once)
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}..."

@@ -77,7 +77,7 @@ def read_markdown(page: Page) -> Reading:
     return Reading(
         citations=tuple(walk.citations),
         blocks=tuple(walk.blocks),
-        bare=bare_numbers(page.path, walk.stretches),
+        bare=bare_numbers(page, walk.stretches),
         malformed=tuple(walk.malformed),
     )
 

@@ -1,17 +1,28 @@
 """The records of the ledger. Measured values are strings, so that no serialiser rounds them."""
 
-import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
+from dayzero.evidence.fields import (
+    need_cited,
+    need_decimals,
+    need_distinct,
+    need_lines,
+    need_names,
+    need_pointer,
+    need_printable,
+    need_reason,
+    need_rule,
+    need_slug,
+    need_span,
+    need_stamp,
+    need_text,
+)
 
 RETRACT, WITHDRAW = "retract", "withdraw"
-
-_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
-_POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +57,19 @@ class LineLocator:
     sha256: Sha256
 
     def __post_init__(self) -> None:
-        if self.line < 1:
-            raise InputError(f"not a line number: {self.line}", hint="Lines are counted from 1.")
+        need_lines(self.line, self.line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeLocator:
+    """Lines ``first`` to ``last``, both included; ``sha256`` is of their bytes with the newlines between them."""
+
+    first: int
+    last: int
+    sha256: Sha256
+
+    def __post_init__(self) -> None:
+        need_lines(self.first, self.last)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +79,59 @@ class PointerLocator:
     pointer: str
 
     def __post_init__(self) -> None:
-        if not _POINTER.fullmatch(self.pointer):
-            raise InputError(
-                f"not a JSON pointer: {self.pointer!r}",
-                hint="Begin with '/', and write '~0' for '~' and '~1' for '/' inside a name (RFC 6901).",
-            )
+        need_pointer(self.pointer)
 
 
-Locator: TypeAlias = WholeFile | LineLocator | PointerLocator
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonlLocator:
+    """One value of the JSON document that stands alone on a 1-based line."""
+
+    line: int
+    pointer: str
+
+    def __post_init__(self) -> None:
+        need_lines(self.line, self.line)
+        need_pointer(self.pointer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvLocator:
+    """One cell of a CSV file with a header row: in the one row whose ``key_column`` holds ``key``, the cell of ``column``."""
+
+    key_column: str
+    key: str
+    column: str
+
+    def __post_init__(self) -> None:
+        need_names(self.key_column, self.column)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberLocator:
+    """One member of a zip archive, a wheel for one; ``sha256`` is of its bytes unpacked."""
+
+    member: str
+    sha256: Sha256
+
+    def __post_init__(self) -> None:
+        need_names(self.member)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanLocator:
+    """``length`` bytes from the 0-based byte ``offset``; ``sha256`` is of them."""
+
+    offset: int
+    length: int
+    sha256: Sha256
+
+    def __post_init__(self) -> None:
+        need_span(self.offset, self.length)
+
+
+Locator: TypeAlias = (
+    WholeFile | LineLocator | RangeLocator | PointerLocator | JsonlLocator | CsvLocator | MemberLocator | SpanLocator
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,23 +172,119 @@ class Claim:
     subject: Sha256
 
     def __post_init__(self) -> None:
-        if not _SLUG.fullmatch(self.slug):
-            raise InputError(
-                f"not a slug: {self.slug!r}", hint="Use letters, digits, '.', '_' and '-', in parts joined by '/'."
-            )
-        for name, text in (("label", self.label), ("value", self.value), ("unit", self.unit)):
-            if text != " ".join(text.split()) or not text.isprintable():
-                raise InputError(
-                    f"the {name} of claim {self.slug} cannot be cited on one line: {text!r}",
-                    hint="Leave out line breaks, control characters and repeated or surrounding spaces.",
-                )
-        if not self.value:
-            raise InputError(f"claim {self.slug} has no value", hint="A claim says something; give what it says.")
+        need_slug(self.slug)
+        need_printable(self.slug, label=self.label, value=self.value, unit=self.unit)
 
     @property
     def text(self) -> str:
         """The one way to print it: ``12.3 ms``."""
         return f"{self.value} {self.unit}" if self.unit else self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """A number that is computed from other claims, and from nothing else.
+
+    Attributes:
+        slug: Handle, as of a claim.
+        label: What the value is, in words.
+        value: The value as it is printed; :func:`~dayzero.evidence.derive.make_derived` computes it.
+        unit: Its unit.
+        rule: Name and version of the rule that computes it (``ratio@1``).
+        inputs: Slugs of the claims that enter, in the order that the rule takes them.
+        decimals: How many decimals are printed.
+    """
+
+    slug: str
+    label: str
+    value: str
+    unit: str
+    rule: str
+    inputs: tuple[str, ...]
+    decimals: int
+
+    def __post_init__(self) -> None:
+        need_slug(self.slug)
+        need_printable(self.slug, label=self.label, value=self.value, unit=self.unit)
+        need_rule(self.rule, self.inputs)
+        need_cited(self.slug, self.inputs)
+        need_decimals(self.value, self.decimals)
+
+    @property
+    def text(self) -> str:
+        """The one way to print it."""
+        return f"{self.value} {self.unit}" if self.unit else self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One start under stated conditions, and how it ended.
+
+    Attributes:
+        name: What it is called, unique in its explanation.
+        conditions: (factor, level) pairs, each factor once (``("autotune", "on")``).
+        outcome: How it ended, in a word that equal ends share (``served``, ``died at capture``).
+        raw: Digest of the raw file that shows the outcome.
+        locator: Where in it.
+    """
+
+    name: str
+    conditions: tuple[tuple[str, str], ...]
+    outcome: str
+    raw: Sha256
+    locator: Locator
+
+    def __post_init__(self) -> None:
+        need_text("the name of a trial", self.name)
+        need_text(f"the outcome of the trial {self.name}", self.outcome)
+        for factor, level in self.conditions:
+            need_text(f"a factor of the trial {self.name}", factor)
+            need_text(f"the level of {factor} in the trial {self.name}", level)
+        need_distinct(f"factors of the trial {self.name}", (factor for factor, _ in self.conditions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """A cause that is asserted; never a number. When it is withdrawn, its facts stand as before.
+
+    Attributes:
+        slug: Handle, as of a claim.
+        statement: The cause, as it is printed.
+        facts: Slugs of the claims that it explains.
+        trials: What was tried to settle it; what they can support is computed, never stored.
+    """
+
+    slug: str
+    statement: str
+    facts: tuple[str, ...]
+    trials: tuple[Trial, ...] = ()
+
+    def __post_init__(self) -> None:
+        need_slug(self.slug)
+        need_text(f"the statement of {self.slug}", self.statement)
+        need_cited(self.slug, self.facts)
+        need_distinct(f"trials of {self.slug}", (trial.name for trial in self.trials))
+        if not self.facts and not self.trials:
+            raise InputError(f"{self.slug} explains nothing", hint="Name the facts or the trials that it rests on.")
+
+    @property
+    def text(self) -> str:
+        """The one way to print it."""
+        return self.statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncitable:
+    """A value exists and is withheld, because no raw file stands under it; the value itself is nowhere in the ledger."""
+
+    slug: str
+    topic: str
+    why: str
+
+    def __post_init__(self) -> None:
+        need_slug(self.slug)
+        need_text(f"the topic of {self.slug}", self.topic)
+        need_reason("withholding", self.slug, self.why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,28 +304,39 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retraction:
-    """A claim that is no longer made; the record of it stays.
+class Event:
+    """Something that was said on a claim after it was made.
 
     Attributes:
         slug: The claim's handle.
-        kind: ``retract`` (it should not have been published) or ``withdraw`` (we no longer assert it).
-        reason: Why.
+        reason: Why; it is published.
         at: UTC, RFC 3339, to the second.
     """
 
     slug: str
-    kind: str
     reason: str
     at: str
 
     def __post_init__(self) -> None:
+        need_slug(self.slug)
+        need_reason(type(self).__name__.lower(), self.slug, self.reason)
+        need_stamp(self.at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retraction(Event):
+    """A claim that is no longer made; the record of it stays.
+
+    Attributes:
+        kind: ``retract`` (it should not have been published) or ``withdraw`` (we no longer assert it).
+    """
+
+    kind: str
+
+    def __post_init__(self) -> None:
+        Event.__post_init__(self)  # a class with slots is made anew, so super() without arguments would miss it
         if self.kind not in {RETRACT, WITHDRAW}:
             raise InputError(f"not a kind of retraction: {self.kind!r}", hint=f"Use {RETRACT} or {WITHDRAW}.")
-        if not self.reason.strip():
-            raise InputError(
-                f"the retraction of {self.slug} gives no reason", hint="Say why; the reason is what stays."
-            )
 
     @property
     def word(self) -> str:
@@ -170,7 +344,43 @@ class Retraction:
         return "withdrawn" if self.kind == WITHDRAW else "retracted"
 
 
-Record: TypeAlias = RawFile | Claim | NotMeasured | Refused | Retraction
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction(Event):
+    """The claim was extracted or written wrongly; the next claim with its slug is the right one, on the same raw file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concern(Event):
+    """The claim is being tested again; until it is reaffirmed or taken back, it is printed with a flag."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaffirmation(Event):
+    """The claim held when it was tested again; that lifts the concerns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expiry(Event):
+    """The claim was right and can no longer be reproduced: a pin is gone (an image deleted, a wheel yanked)."""
+
+
+Statement: TypeAlias = Claim | Derived | Explanation
+"""What is said under a slug; ``text`` is how it is printed."""
+
+Record: TypeAlias = (
+    RawFile
+    | Claim
+    | Derived
+    | Explanation
+    | Uncitable
+    | NotMeasured
+    | Refused
+    | Retraction
+    | Correction
+    | Concern
+    | Reaffirmation
+    | Expiry
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

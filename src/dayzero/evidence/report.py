@@ -18,10 +18,17 @@ class Kind(Enum):
     CLAIM_DIFFERS = "claim-differs"
     CITATION_DIFFERS = "citation-differs"
     CITATION_WITHDRAWN = "citation-withdrawn"
+    CITATION_UNSUPPORTED = "citation-unsupported"
+    CITATION_WITHHELD = "citation-withheld"
     CITATION_MISSING = "citation-missing"
+    CORRECTION_UNFULFILLED = "correction-unfulfilled"
     QUOTE_DIFFERS = "quote-differs"
     NUMBER_BARE = "number-bare"
     MARKUP_BROKEN = "markup-broken"
+    TOPIC_UNSAID = "topic-unsaid"
+    COMPARISON_INCOMPLETE = "comparison-incomplete"
+    RECEIPT_DIFFERS = "receipt-differs"
+    RAW_IGNORED = "raw-ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +53,12 @@ class Report:
     Attributes:
         findings: What is wrong: the ledger first, then raw files and claims, then pages.
         raw_files: Raw files read.
-        claims: Claims in the ledger, of any state.
-        standing: Claims that stand, each of which was extracted again.
+        claims: Claims in the ledger, derived ones too, of any state.
+        standing: Claims that stand, each of which was extracted or derived again.
         pages: Pages read.
         citations: Citations compared.
         quotes: Quoted raw blocks compared.
+        explanations: Explanations that stand.
     """
 
     findings: tuple[Finding, ...]
@@ -60,6 +68,7 @@ class Report:
     pages: int
     citations: int
     quotes: int
+    explanations: int = 0
 
     @property
     def verdict(self) -> Verdict:

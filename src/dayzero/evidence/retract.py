@@ -3,7 +3,7 @@
 import difflib
 
 from dayzero.core.errors import InputError
-from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, Withdrawn
+from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
 from dayzero.evidence.model import Retraction
 
 
@@ -11,7 +11,7 @@ def retract(ledger: Ledger, wanted: Retraction) -> Retraction:
     """Check that there is something to take back; a withdrawn claim can still be retracted, which says more.
 
     Raises:
-        InputError: There is no such claim, or it was taken back like this already.
+        InputError: There is no such claim, or it was taken back like this already, or it was never citable.
     """
     match ledger.standing(wanted.slug):
         case Missing():
@@ -20,7 +20,12 @@ def retract(ledger: Ledger, wanted: Retraction) -> Retraction:
             raise _already(earlier)
         case Withdrawn(retraction=earlier) if wanted.kind == earlier.kind:
             raise _already(earlier)
-        case Withdrawn() | Standing():
+        case Withheld():
+            raise InputError(
+                f"{wanted.slug} is withheld: nothing was said that could be taken back",
+                hint="File a claim on a raw file once there is one.",
+            )
+        case Withdrawn() | Standing() | Unsupported():
             return wanted
 
 

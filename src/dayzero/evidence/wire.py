@@ -8,36 +8,29 @@ import msgspec
 from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
+from dayzero.evidence.locator_wire import LocatorWire, locator_from_wire, locator_to_wire
 from dayzero.evidence.model import (
     Claim,
+    Concern,
+    Correction,
+    Derived,
+    Event,
+    Expiry,
+    Explanation,
     Extraction,
-    LineLocator,
-    Locator,
     NotMeasured,
-    PointerLocator,
     RawFile,
+    Reaffirmation,
     Record,
     Refused,
     Retraction,
-    WholeFile,
+    Trial,
+    Uncitable,
 )
 
 
 class _Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pass
-
-
-class _File(_Wire, frozen=True, tag_field="kind", tag="file"):
-    pass
-
-
-class _Line(_Wire, frozen=True, tag_field="kind", tag="line"):
-    line: int
-    sha256: str
-
-
-class _Pointer(_Wire, frozen=True, tag_field="kind", tag="pointer"):
-    pointer: str
 
 
 class _Extraction(_Wire, frozen=True):
@@ -59,9 +52,40 @@ class _Claim(_Wire, frozen=True):
     value: str
     unit: str
     raw: str
-    locator: _File | _Line | _Pointer
+    locator: LocatorWire
     extraction: _Extraction
     subject: str
+
+
+class _Derived(_Wire, frozen=True):
+    slug: str
+    label: str
+    value: str
+    unit: str
+    rule: str
+    inputs: tuple[str, ...]
+    decimals: int
+
+
+class _Trial(_Wire, frozen=True):
+    name: str
+    conditions: tuple[tuple[str, str], ...]
+    outcome: str
+    raw: str
+    locator: LocatorWire
+
+
+class _Explanation(_Wire, frozen=True):
+    slug: str
+    statement: str
+    facts: tuple[str, ...]
+    trials: tuple[_Trial, ...]
+
+
+class _Uncitable(_Wire, frozen=True):
+    slug: str
+    topic: str
+    why: str
 
 
 class _NotMeasured(_Wire, frozen=True):
@@ -81,37 +105,37 @@ class _Retraction(_Wire, frozen=True):
     at: str
 
 
-_Body: TypeAlias = _Raw | _Claim | _NotMeasured | _Refused | _Retraction
+class _Event(_Wire, frozen=True):
+    slug: str
+    reason: str
+    at: str
+
+
+_Body: TypeAlias = _Raw | _Claim | _Derived | _Explanation | _Uncitable | _NotMeasured | _Refused | _Retraction | _Event
+
+_EVENTS: Mapping[str, type[Correction | Concern | Reaffirmation | Expiry]] = {
+    "correction": Correction,
+    "concern": Concern,
+    "reaffirmation": Reaffirmation,
+    "expiry": Expiry,
+}
 
 _BODIES: Mapping[str, type[_Body]] = {
     "raw": _Raw,
     "claim": _Claim,
+    "derived": _Derived,
+    "explanation": _Explanation,
+    "uncitable": _Uncitable,
     "not_measured": _NotMeasured,
     "refused": _Refused,
     "retraction": _Retraction,
+    **dict.fromkeys(_EVENTS, _Event),
 }
 
 
 def to_wire(record: Record) -> tuple[str, dict[str, object]]:
     """Write a record as its type and body, in plain JSON values."""
-    match record:
-        case RawFile():
-            body: _Body = _Raw(
-                sha256=record.sha256.hex,
-                name=record.name,
-                size=record.size.count,
-                captured_at=record.captured_at,
-                command=record.command,
-            )
-        case Claim():
-            body = _claim_to_wire(record)
-        case NotMeasured(topic=topic, why=why):
-            body = _NotMeasured(topic=topic, why=why)
-        case Refused(sentence=sentence, reason=reason):
-            body = _Refused(sentence=sentence, reason=reason)
-        case Retraction(slug=slug, kind=kind, reason=reason, at=at):
-            body = _Retraction(slug=slug, kind=kind, reason=reason, at=at)
-    name = next(name for name, shape in _BODIES.items() if isinstance(body, shape))
+    name, body = _to_body(record)
     return name, cast("dict[str, object]", msgspec.to_builtins(body))
 
 
@@ -126,12 +150,41 @@ def from_wire(name: str, body: Mapping[str, object]) -> Record:
             f"no record type {name!r}", hint=f"This version knows {', '.join(_BODIES)}; a newer dayzero may know more."
         )
     try:
-        return _from_body(msgspec.convert(body, _BODIES[name], strict=True))
+        return _from_body(name, msgspec.convert(body, _BODIES[name], strict=True))
     except (msgspec.ValidationError, ValueError) as error:
         raise InputError(f"not a {name} record: {error}", hint="Compare with docs/reference/evidence.md.") from error
 
 
-def _from_body(body: _Body) -> Record:
+def _to_body(record: Record) -> tuple[str, _Body]:  # noqa: PLR0911  (one return a type)
+    match record:
+        case RawFile():
+            return "raw", _Raw(
+                sha256=record.sha256.hex,
+                name=record.name,
+                size=record.size.count,
+                captured_at=record.captured_at,
+                command=record.command,
+            )
+        case Claim():
+            return "claim", _claim_to_wire(record)
+        case Derived():
+            return "derived", _derived_to_wire(record)
+        case Explanation(slug=slug, statement=statement, facts=facts, trials=trials):
+            told = tuple(_trial_to_wire(trial) for trial in trials)
+            return "explanation", _Explanation(slug=slug, statement=statement, facts=facts, trials=told)
+        case Uncitable(slug=slug, topic=topic, why=why):
+            return "uncitable", _Uncitable(slug=slug, topic=topic, why=why)
+        case NotMeasured(topic=topic, why=why):
+            return "not_measured", _NotMeasured(topic=topic, why=why)
+        case Refused(sentence=sentence, reason=reason):
+            return "refused", _Refused(sentence=sentence, reason=reason)
+        case Retraction(slug=slug, kind=kind, reason=reason, at=at):
+            return "retraction", _Retraction(slug=slug, kind=kind, reason=reason, at=at)
+        case Correction() | Concern() | Reaffirmation() | Expiry():
+            return _event_name(record), _Event(slug=record.slug, reason=record.reason, at=record.at)
+
+
+def _from_body(name: str, body: _Body) -> Record:  # noqa: PLR0911  (one return a type)
     match body:
         case _Raw():
             return RawFile(
@@ -143,12 +196,25 @@ def _from_body(body: _Body) -> Record:
             )
         case _Claim():
             return _claim_from_wire(body)
+        case _Derived():
+            return _derived_from_wire(body)
+        case _Explanation():
+            trials = tuple(_trial_from_wire(trial) for trial in body.trials)
+            return Explanation(slug=body.slug, statement=body.statement, facts=body.facts, trials=trials)
+        case _Uncitable():
+            return Uncitable(slug=body.slug, topic=body.topic, why=body.why)
         case _NotMeasured():
             return NotMeasured(topic=body.topic, why=body.why)
         case _Refused():
             return Refused(sentence=body.sentence, reason=body.reason)
         case _Retraction():
             return Retraction(slug=body.slug, kind=body.kind, reason=body.reason, at=body.at)
+        case _Event():
+            return _EVENTS[name](slug=body.slug, reason=body.reason, at=body.at)
+
+
+def _event_name(event: Event) -> str:
+    return next(name for name, kind in _EVENTS.items() if isinstance(event, kind))
 
 
 def _claim_to_wire(claim: Claim) -> _Claim:
@@ -158,7 +224,7 @@ def _claim_to_wire(claim: Claim) -> _Claim:
         value=claim.value,
         unit=claim.unit,
         raw=claim.raw.hex,
-        locator=_locator_to_wire(claim.locator),
+        locator=locator_to_wire(claim.locator),
         extraction=_Extraction(extractor=claim.extraction.extractor, parameters=claim.extraction.parameters),
         subject=claim.subject.hex,
     )
@@ -171,27 +237,51 @@ def _claim_from_wire(body: _Claim) -> Claim:
         value=body.value,
         unit=body.unit,
         raw=Sha256(body.raw),
-        locator=_locator_from_wire(body.locator),
+        locator=locator_from_wire(body.locator),
         extraction=Extraction(extractor=body.extraction.extractor, parameters=body.extraction.parameters),
         subject=Sha256(body.subject),
     )
 
 
-def _locator_to_wire(locator: Locator) -> _File | _Line | _Pointer:
-    match locator:
-        case WholeFile():
-            return _File()
-        case LineLocator(line=line, sha256=digest):
-            return _Line(line=line, sha256=digest.hex)
-        case PointerLocator(pointer=pointer):
-            return _Pointer(pointer=pointer)
+def _derived_to_wire(derived: Derived) -> _Derived:
+    return _Derived(
+        slug=derived.slug,
+        label=derived.label,
+        value=derived.value,
+        unit=derived.unit,
+        rule=derived.rule,
+        inputs=derived.inputs,
+        decimals=derived.decimals,
+    )
 
 
-def _locator_from_wire(wire: _File | _Line | _Pointer) -> Locator:
-    match wire:
-        case _File():
-            return WholeFile()
-        case _Line():
-            return LineLocator(line=wire.line, sha256=Sha256(wire.sha256))
-        case _Pointer():
-            return PointerLocator(pointer=wire.pointer)
+def _derived_from_wire(body: _Derived) -> Derived:
+    return Derived(
+        slug=body.slug,
+        label=body.label,
+        value=body.value,
+        unit=body.unit,
+        rule=body.rule,
+        inputs=body.inputs,
+        decimals=body.decimals,
+    )
+
+
+def _trial_to_wire(trial: Trial) -> _Trial:
+    return _Trial(
+        name=trial.name,
+        conditions=trial.conditions,
+        outcome=trial.outcome,
+        raw=trial.raw.hex,
+        locator=locator_to_wire(trial.locator),
+    )
+
+
+def _trial_from_wire(body: _Trial) -> Trial:
+    return Trial(
+        name=body.name,
+        conditions=body.conditions,
+        outcome=body.outcome,
+        raw=Sha256(body.raw),
+        locator=locator_from_wire(body.locator),
+    )

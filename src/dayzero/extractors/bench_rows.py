@@ -12,6 +12,7 @@ from dayzero.bench.rows import read
 from dayzero.core.errors import EvidenceError
 from dayzero.core.verdict import Undecided
 from dayzero.evidence.model import Locator, WholeFile
+from dayzero.evidence.raw_bytes import once
 
 _MOST_DECIMALS = 6
 _COUNTS = ("requests", "failed")
@@ -34,7 +35,7 @@ class BenchRows:
         if not isinstance(locator, WholeFile):
             raise EvidenceError("bench-rows reads the whole file", hint="Locate the claim in the file as a whole.")
         asked = _Asked(parameters)
-        content = read(raw)
+        content = once(raw, read)
         if content.set_aside:
             raise EvidenceError("the last row is cut off: the run ended early", hint="Measure again.")
         rows = measured_phase([row for row in content.rows if row.cell == asked.cell])

@@ -4,14 +4,12 @@ Parameter: ``pattern``. It has to match in the line exactly once; the value is w
 ``\d``, ``\w`` and ``\s`` mean their ASCII characters, whatever the locale.
 """
 
-import re
-
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import locate_line
 from dayzero.evidence.model import LineLocator, Locator
+from dayzero.extractors.patterns import compiled
 
 _HINT = "See docs/reference/evidence.md for what text-line@1 takes."
-_LONGEST_PATTERN = 512
 
 
 class TextLine:
@@ -28,7 +26,7 @@ class TextLine:
         """
         if not isinstance(locator, LineLocator):
             raise EvidenceError("text-line reads one line", hint="Locate the claim by a line.")
-        pattern = _pattern(parameters)
+        pattern = compiled(_wanted(parameters), groups=1)
         try:
             line = locate_line(raw, locator).decode("utf-8")
         except UnicodeDecodeError as error:
@@ -44,19 +42,10 @@ class TextLine:
         return values[0]
 
 
-def _pattern(parameters: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+def _wanted(parameters: tuple[tuple[str, str], ...]) -> str:
     if [name for name, _ in parameters] != ["pattern"]:
         raise EvidenceError("text-line takes one parameter: pattern", hint=_HINT)
-    text = parameters[0][1]
-    if len(text) > _LONGEST_PATTERN:
-        raise EvidenceError(f"the pattern is longer than {_LONGEST_PATTERN} characters", hint=_HINT)
-    try:
-        pattern = re.compile(text, re.ASCII)
-    except (re.error, ValueError, RecursionError, OverflowError) as error:
-        raise EvidenceError(f"{text!r} is not a regular expression: {error}", hint=_HINT) from error
-    if pattern.groups != 1:
-        raise EvidenceError(f"{text!r} has {pattern.groups} groups, not one", hint=_HINT)
-    return pattern
+    return parameters[0][1]
 
 
 EXTRACTOR = TextLine()

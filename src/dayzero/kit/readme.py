@@ -65,7 +65,8 @@ def _starting(package: Package, launch: LaunchSpec, start: str, deploy_files: tu
 
 {_origin(package.recipe.model.origin)} Any other way to get files with the digests of `model.sha256` into `model/` is as good.
 The engine comes from the wheels in `requirements.lock`, held to their digests. It listens on port {launch.port} and answers
-`{launch.health_path}` when it is ready, within {launch.start_budget_s} s on a machine like {package.recipe.system.name}.
+`{launch.health_path}` when it is ready, on a machine like {package.recipe.system.name}
+within {launch.start_budget_s} s. <!-- not-a-claim: a budget -->
 {f"Other deploy files, of the same launch: {others}." if others else "There is no other deploy file."}"""
 
 
@@ -85,10 +86,13 @@ def _absent(package: Package) -> str:
     lines = [
         "## What is not in it",
         "",
-        f"- The weights: {model.size} in {files}, licence {model.licence}; `model.sha256` names them.",
+        f"- The weights: {model.size} in {files}, licence {model.licence}; `model.sha256` names them. <!-- not-a-claim: pinned -->",
         "- The engine's wheels: `requirements.lock` names them.",
         "- The signature, the key and the verifier, which have to come from outside.",
-        *(f"- A number for {entry.topic}: {entry.why}" for entry in package.unmeasured),
+        *(
+            f"- A number for {entry.topic}: {entry.why} <!-- not-a-claim: not measured -->"
+            for entry in package.unmeasured
+        ),
     ]
     return "\n".join(lines)
 

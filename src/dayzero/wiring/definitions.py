@@ -1,14 +1,17 @@
 """Find and read package definitions and advisories."""
 
+from collections.abc import Collection
 from importlib import resources
 from pathlib import Path
 
 import dayzero
 from dayzero.adapters.package_files import load_collected, load_package
+from dayzero.adapters.package_files.positions import line_of
 from dayzero.advisories.model import Advisory
 from dayzero.advisories.parse import parse_advisory
 from dayzero.core.errors import InputError
 from dayzero.core.package import Package
+from dayzero.core.verdict import Place
 
 
 def package_folders() -> tuple[Path, ...]:
@@ -69,3 +72,15 @@ def advisories() -> tuple[Advisory, ...]:
         parse_advisory(resources.files("dayzero.advisories").joinpath(name).read_text(encoding="utf-8"), name)
         for name in files
     )
+
+
+def cards_reading(root: Path, slugs: Collection[str]) -> tuple[tuple[str, Place], ...]:
+    """Say which cards under ``root`` read these claims, and where their definitions ask for them."""
+    found = []
+    for file in sorted(root.glob("packages/*/package.toml")):
+        text, definition = file.read_text(encoding="utf-8"), load_package(file)
+        for index, reference in enumerate(definition.claims):
+            if definition.slug(reference) in slugs:
+                line = f"line {line_of(text, ('claims', index))}"
+                found.append((definition.slug(reference), Place(artifact="", file=str(file), position=line)))
+    return tuple(found)

@@ -5,17 +5,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dayzero.adapters.disk import write_whole
-from dayzero.adapters.evidence_folder import EvidenceFolder, published_pages
+from dayzero.adapters.evidence_folder import EvidenceFolder
 from dayzero.adapters.keys import make_key, save_key
+from dayzero.adapters.repository_files import published_pages
 from dayzero.adapters.site.folder import write_site
-from dayzero.adapters.site.render import render
 from dayzero.bringup.filing import file_run
 from dayzero.bringup.model import Captured, Measured
 from dayzero.bringup.packing import Packed, pack, standing_claims
 from dayzero.bringup.ports import Narrator
 from dayzero.bringup.record import bringup_record
 from dayzero.catalog.card import build_card
-from dayzero.catalog.listing import build_listing, raw_files
 from dayzero.catalog.model import Card, KitFacts
 from dayzero.catalog.standing import read_fit, read_ladder
 from dayzero.catalog.text import card_text
@@ -32,6 +31,7 @@ from dayzero.kit.model import KitContents
 from dayzero.wiring.deploy import deploy_files, launch_of_package
 from dayzero.wiring.laboratory import shown
 from dayzero.wiring.plugins import engine, extractors
+from dayzero.wiring.site import list_packages, site_files
 from dayzero_verify.inputs import examine_files
 from dayzero_verify.keys import PublicKey
 from dayzero_verify.report import ExitCode, Report
@@ -201,9 +201,9 @@ def _facts(package: Package, packed: Packed, key: PublicKey, public: Path) -> Ki
 
 def build_site(package: Package, ledger: Ledger, kit: KitFacts | None, folder: Path) -> Path:
     """Write the static site of one package into the folder, and give its front page."""
-    listing = build_listing((card_of(package, ledger, kit),))
-    store = EvidenceFolder(folder / "evidence").raw
-    write_site((*render(listing), *raw_files(listing, store)), folder / "site")
+    raw = EvidenceFolder(folder / "evidence").raw
+    listing = list_packages((package,), ledger, raw, {} if kit is None else {package.name: kit})
+    write_site(site_files(listing, raw), folder / "site")
     return folder / "site" / "index.html"
 
 

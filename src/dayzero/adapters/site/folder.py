@@ -10,7 +10,7 @@ from dayzero.adapters.site.render import SiteFile
 from dayzero.catalog.document import SCHEMA
 from dayzero.core.errors import InputError, RemoteError
 
-_TOP_LEVEL = {"index.html", "index.json", "style.css", "packages", "evidence"}
+_TOP_LEVEL = {"index.html", "index.json", "style.css", "packages", "claims", "evidence"}
 
 
 def write_site(files: Iterable[SiteFile], folder: Path) -> None:

@@ -1,0 +1,73 @@
+"""The lines of the ledger: each one the canonical form of its entry, chained to the line before it by its digest."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+import rfc8785
+
+from dayzero.core.errors import InputError, IntegrityError
+from dayzero.evidence.model import Entry
+from dayzero.evidence.wire import from_wire, to_wire
+from dayzero_verify.strict_json import StrictJsonError, loads
+
+_RESTORE = "Take the file from the last commit that had it whole; its lines are only ever added to."
+
+
+class _EntryWire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    seq: int
+    prev: str
+    type: str
+    body: dict[str, object]
+    digest: str
+
+
+def entry_digest(*, seq: int, prev: str, name: str, body: Mapping[str, object]) -> str:
+    """Digest of an entry: SHA-256 of the RFC 8785 form of ``{seq, prev, type, body}``."""
+    return hashlib.sha256(_canonical({"seq": seq, "prev": prev, "type": name, "body": body})).hexdigest()
+
+
+def entry_line(*, seq: int, prev: str, name: str, body: Mapping[str, object], digest: str) -> bytes:
+    """Write the one line that an entry can have, newline included."""
+    return _canonical({"seq": seq, "prev": prev, "type": name, "body": body, "digest": digest}) + b"\n"
+
+
+def _canonical(document: dict[str, object]) -> bytes:
+    try:
+        return rfc8785.dumps(cast("dict[str, str]", document))
+    except rfc8785.CanonicalizationError as error:
+        raise InputError(
+            f"this cannot be written into the ledger: {error}",
+            hint="Use Unicode text, and whole numbers of at most 2^53 - 1.",
+        ) from error
+
+
+def read_entry(line: bytes, *, seq: int, prev: str, where: str) -> Entry:
+    """Read one line; that it equals the line that would be written for its content leaves no second way to write it.
+
+    Args:
+        line: The line, without its newline.
+        seq: Its 0-based position.
+        prev: Digest of the entry before it.
+        where: What to call its place in messages.
+
+    Raises:
+        IntegrityError: It is not the one canonical form of its entry, or does not follow from the line before it.
+    """
+    try:
+        found = msgspec.convert(loads(line), _EntryWire, strict=True)
+        record = from_wire(found.type, found.body)
+    except (InputError, StrictJsonError, msgspec.ValidationError) as error:
+        raise IntegrityError(f"{where}: {error}", hint=_RESTORE) from error
+    name, body = to_wire(record)
+    if found.seq != seq:
+        raise IntegrityError(f"{where}: the line says it is number {found.seq}, it is number {seq}", hint=_RESTORE)
+    if found.prev != prev:
+        raise IntegrityError(f"{where}: the line does not follow the line before it", hint=_RESTORE)
+    digest = entry_digest(seq=seq, prev=prev, name=name, body=body)
+    if found.digest != digest:
+        raise IntegrityError(f"{where}: the line was changed after it was written", hint=_RESTORE)
+    if line + b"\n" != entry_line(seq=seq, prev=prev, name=name, body=body, digest=digest):
+        raise IntegrityError(f"{where}: the line is not in canonical form (RFC 8785)", hint=_RESTORE)
+    return Entry(seq=seq, prev=prev, record=record, digest=digest)
