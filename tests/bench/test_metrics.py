@@ -61,7 +61,7 @@ def test_the_smallest_samples_are_those_of_mlperfs_early_stopping(p: float, mini
         (CHUNK_GAP, {"usage": None}, (10.0, 20.0)),
         (CHUNK_GAP, {"content_ns": (150 * MS,)}, ()),
         (TPOT, {}, (15.0,)),
-        (TPOT, {"usage": Usage(prompt_tokens=8, completion_tokens=7, cached_tokens=0)}, (5.0,)),
+        (TPOT, {"usage": Usage(prompt_tokens=8, completion_tokens=6, cached_tokens=0)}, (7.5,)),
         (TPOT, {"usage": Usage(prompt_tokens=8, completion_tokens=1, cached_tokens=0)}, ()),
         (TPOT, {"usage": None}, ()),
         (E2E, {}, (90.0,)),
@@ -114,7 +114,7 @@ def test_gaps_between_chunks_of_several_tokens_are_not_called_itl():
     figure = figure_of(ITL, merged)
     assert figure == Undecided("120 tokens came in 60 chunks: a gap between chunks is not a gap between tokens")
     assert figure_of(CHUNK_GAP, merged) == pytest.approx(15.0)
-    assert figure_of(TPOT, merged) == pytest.approx(6.0)
+    assert figure_of(TPOT, merged) == pytest.approx(7.5)
 
 
 def test_itl_leaves_out_the_rare_request_whose_chunks_are_not_its_tokens():

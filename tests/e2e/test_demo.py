@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.conftest import Run, command, engines_below, environment, free_port
 
+from dayzero.adapters.keys import make_key, save_key
 from dayzero_verify import canonical_zip
 from dayzero_verify.inputs import examine_files
 
@@ -78,8 +79,8 @@ def test_a_changed_kit_and_a_foreign_key_are_refused_with_exit_codes_of_their_ow
             files = (*canonical_zip.read(kit.read_bytes()), canonical_zip.ArchivedFile("extra.txt", b"more"))
             kit.write_bytes(canonical_zip.build(files))
         case _:
-            subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", "k.pem"], cwd=tmp_path, check=True)
-            subprocess.run(["openssl", "pkey", "-in", "k.pem", "-pubout", "-out", str(key)], cwd=tmp_path, check=True)
+            key = tmp_path / "foreign.pub.pem"
+            save_key(make_key("release"), private=tmp_path / "foreign.pem", public=key)
     code = examine_files(kit, None, [key]).report.exit_code
     assert code == {"a byte": 12, "a file": 13, "a key": 10}[change]
 

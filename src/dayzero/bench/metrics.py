@@ -110,9 +110,11 @@ def _itl_refusal(rows: Sequence[Row]) -> Undecided | None:
 
 
 def _tpot(row: Row) -> tuple[float, ...]:
-    later_tokens = row.usage.completion_tokens - 1 if row.usage else 0
-    if later_tokens < 1 or not row.content_ns:
+    chunks = len(row.content_ns)
+    if row.usage is None or row.usage.completion_tokens <= 1 or chunks <= 1:
         return ()
+    # The first chunk's own tokens came with it; of one token a chunk this leaves all tokens but the first.
+    later_tokens = row.usage.completion_tokens * (chunks - 1) / chunks
     return ((row.content_ns[-1] - row.content_ns[0]) / _NS_PER_MS / later_tokens,)
 
 
@@ -151,7 +153,7 @@ CHUNK_GAP = Metric(
 TPOT = Metric(
     name="tpot_ms",
     unit="ms",
-    formula="(last chunk with text - first chunk with text) / (completion tokens - 1)",
+    formula="(last chunk with text - first chunk with text) / (completion tokens - mean tokens of a chunk)",
     stamps=("content_ns", "usage"),
     values=_tpot,
     refusal=_usage_refusal,

@@ -65,9 +65,9 @@ def serve_site(site: Path, *, port: int = 0, host: str = "127.0.0.1") -> int:
         host: Address to listen on; only this machine can reach the default.
     """
     with serve(site, host=host, port=port) as address:
-        print(f"serving {site} at {address}", flush=True)
-        stderr_console().print("Ctrl-C stops it.")
         try:
+            print(f"serving {site} at {address}", flush=True)
+            stderr_console().print("Ctrl-C stops it.")
             threading.Event().wait()
         except KeyboardInterrupt:
             stderr_console().print("stopped")

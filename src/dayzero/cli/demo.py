@@ -65,8 +65,8 @@ def _stopped(stopped: Stopped) -> int:
 
 def _serve(site: Path, port: int) -> None:
     with serve_site(site.parent, port=port) as address:
-        print(f"\nserving the catalog at {address} until Ctrl-C", flush=True)
         try:
+            print(f"\nserving the catalog at {address} until Ctrl-C", flush=True)
             threading.Event().wait()
         except KeyboardInterrupt:
             stderr_console().print("stopped")

@@ -47,8 +47,8 @@ def serve(
 
 
 def _until_interrupted(session: "laboratory.LocalSession", narrator: ConsoleNarrator) -> int:
-    narrator.say("serving", "until Ctrl-C")
     try:
+        narrator.say("serving", "until Ctrl-C")
         code = session.wait_for_end()
     except KeyboardInterrupt:
         narrator.say("stopped", "on request")

@@ -17,10 +17,12 @@ import functools
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
+_DRAIN_S = 0.2  # the engine writes its log in a thread of its own, which has to get its last lines out
 
 # What a server needs and the engine leaves otherwise; each can be set on the command line.
 _DEFAULTS: tuple[tuple[str, object], ...] = (
@@ -189,7 +191,11 @@ def main(words: list[str]) -> int:
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    server = xllamacpp.Server(params)
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError:
+        time.sleep(_DRAIN_S)
+        raise
     signals = _catch_signals()
     print(f"listening on {server.listening_address}", flush=True)
     os.read(signals, 1)
