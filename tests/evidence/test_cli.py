@@ -48,7 +48,7 @@ def _shorten(text: str) -> str:
 def test_a_clean_tree_exits_0(tree: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["evidence", "check"]) == 0
     assert capsys.readouterr().out == snapshot("""\
-proven: every claim that stands was extracted again from its raw file, and every citation says what it says
+proven: every claim that stands was extracted or computed again, and every citation says what it says
 checked: 3 standing claims, 2 raw files, 2 pages, 5 citations, 1 quoted block
 """)
     assert run(["evidence", "check", str(tree)]) == 0

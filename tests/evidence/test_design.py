@@ -13,9 +13,9 @@ from dayzero.core.verdict import Proven, Refuted, Undecided
 from dayzero.evidence.design import (
     Confounded,
     NoContrast,
+    NotAttributed,
     Supported,
     Unreplicated,
-    Unsupported,
     assess,
     judge,
     support,
@@ -65,7 +65,7 @@ def test_the_crash_would_be_settled_by_repeats_in_one_window():
     ("trials", "kind", "words"),
     [
         (SETTLED, Supported, "the outcome goes with f: failure at tp=8: f=off 0 of 4 (0.0 % to 60.2 %), f=on 4 of 4"),
-        (SETTLED[:2] + SETTLED[-2:], Unsupported, "no outcome of so few trials could reach it"),
+        (SETTLED[:2] + SETTLED[-2:], NotAttributed, "no outcome of so few trials could reach it"),
         (SETTLED[:4] + series("x", 4, "crash", f="off", tp="8"), NoContrast, "all trials ended alike"),
         (SETTLED[:1] + SETTLED[-1:], Unreplicated, "with one trial of f=off and f=on"),
         (SETTLED[:4] + SETTLED[-1:], Unreplicated, "with one trial of f=off"),
@@ -99,7 +99,7 @@ def test_a_factor_is_judged_by_what_was_held_what_was_repeated_and_what_the_test
 def test_a_mixed_outcome_at_one_level_is_weighed_and_not_left_out():
     mixed = (*series("on", 3, "crash", f="on"), trial("on4", "served", f="on"), *series("off", 4, "served", f="off"))
     found = support(mixed, "f")
-    assert isinstance(found, Unsupported)
+    assert isinstance(found, NotAttributed)
     assert "f=on 3 of 4" in found.reason
     assert "exact p = 0.143" in found.reason
 
@@ -113,7 +113,7 @@ def test_one_place_of_a_raw_file_is_one_trial_however_often_it_is_named():
 def test_trials_that_say_different_things_about_one_place_support_nothing():
     lie = replace(SETTLED[0], name="lie", outcome="served")
     found = support((*SETTLED, lie), "f")
-    assert isinstance(found, Unsupported)
+    assert isinstance(found, NotAttributed)
     assert found.reason.startswith("lie and on1 rest on the same place of one raw file")
 
 
@@ -126,7 +126,7 @@ def test_without_a_factor_the_level_is_shared_out_among_all_comparisons():
     )
     assert len(two) == 16
     found = support(two, "f")
-    assert isinstance(found, Unsupported), "0.0286 is not below 0.05 when two conditions were looked at"
+    assert isinstance(found, NotAttributed), "0.0286 is not below 0.05 when two conditions were looked at"
     assert "not below 0.025 (0.05 shared by 2 comparisons)" in found.reason
     assert [type(answer) for answer in assess(SETTLED)] == [Supported]
 
@@ -144,7 +144,7 @@ def test_two_outcomes_are_each_others_opposite_and_a_named_one_is_told_from_all_
     assert isinstance(support(both, "f"), Supported)
     three = (*SETTLED[:2], *series("x", 2, "oom", f="on", tp="8"), *SETTLED[4:])
     assert isinstance(support(three, "f"), Supported)
-    assert isinstance(support(three, "f", event="oom"), Unsupported)
+    assert isinstance(support(three, "f", event="oom"), NotAttributed)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def p_value(found: object) -> Fraction:
         case Supported(comparison=comparison):
             assert comparison.p_value < ALPHA
             return comparison.p_value
-        case Unsupported(comparisons=(comparison,)):
+        case NotAttributed(comparisons=(comparison,)):
             assert comparison.p_value >= ALPHA
             return comparison.p_value
     raise AssertionError(found)

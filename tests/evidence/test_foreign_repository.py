@@ -65,7 +65,7 @@ def test_the_sample_passes_its_check(sample: Path):
     code, said = _run(sample, "evidence", "check")
     assert code == 0
     assert said == snapshot("""\
-proven: every claim that stands was extracted again from its raw file, and every citation says what it says
+proven: every claim that stands was extracted or computed again, and every citation says what it says
 checked: 2 standing claims, 2 raw files, 1 page, 2 citations, 0 quoted blocks
 """)
 

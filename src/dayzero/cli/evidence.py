@@ -13,36 +13,16 @@ from dayzero.wiring.evidence_check import check_repository
 
 APP = cyclopts.App(name="evidence", help="What raw line stands under this number?")
 
-APP.command(
-    "dayzero.cli.evidence_claim:claim",
-    name="claim",
-    help="Publish a number: keep its file, print the citation to paste.",
-)
-APP.command(
-    "dayzero.cli.evidence_claim:not_measured",
-    name="not-measured",
-    help="Say that a topic has no number, and why.",
-)
-APP.command(
-    "dayzero.cli.evidence_show:show_claim",
-    name="show",
-    help="Show what stands under a claim, and what became of it.",
-)
-APP.command(
-    "dayzero.cli.evidence_event:retract_claim",
-    name="retract",
-    help="Take a claim back, and show what that changes.",
-)
-APP.command("dayzero.cli.evidence_event:concern", name="concern", help="Say that a claim is being tested again.")
-APP.command("dayzero.cli.evidence_event:reaffirm", name="reaffirm", help="Say that it held, and lift the concern.")
-APP.command("dayzero.cli.evidence_event:expire", name="expire", help="Say that a claim can no longer be reproduced.")
-APP.command(
-    "dayzero.cli.evidence_explain:explain_cause",
-    name="explain",
-    help="Assert a cause, with the trials made to settle it.",
-)
-APP.command("dayzero.cli.evidence_trials:trials", name="trials", help="Plan the repeats that settle a cause.")
-APP.command("dayzero.cli.evidence_export:export", name="export", help="Write evidence in the form that others read.")
+APP.command("dayzero.cli.evidence_claim:claim", name="claim")
+APP.command("dayzero.cli.evidence_claim:not_measured", name="not-measured")
+APP.command("dayzero.cli.evidence_show:show_claim", name="show")
+APP.command("dayzero.cli.evidence_event:retract_claim", name="retract")
+APP.command("dayzero.cli.evidence_event:concern", name="concern")
+APP.command("dayzero.cli.evidence_event:reaffirm", name="reaffirm")
+APP.command("dayzero.cli.evidence_event:expire", name="expire")
+APP.command("dayzero.cli.evidence_explain:explain_cause", name="explain")
+APP.command("dayzero.cli.evidence_trials:trials", name="trials")
+APP.command("dayzero.cli.evidence_export:export", name="export")
 
 
 @APP.command(name="check")

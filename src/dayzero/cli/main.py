@@ -74,6 +74,9 @@ def _dispatch(argv: Sequence[str]) -> int:
 
     app = cyclopts.App(name="dayzero", help_format="plaintext", version_flags=[], suppress_keyboard_interrupt=False)
     app.command(entry.home, name=entry.name)
+    if list(argv[1:]) in ([], ["-h"], ["--help"]):
+        for name in app[entry.name]:
+            app[entry.name][name]  # an overview says what each command is for, so here they are all loaded
     try:
         code = app(list(argv), exit_on_error=False, print_error=False, result_action="return_value")
     except cyclopts.CycloptsError as error:

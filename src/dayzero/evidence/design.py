@@ -61,7 +61,7 @@ class Supported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unsupported:
+class NotAttributed:
     """The factor was tried as it has to be, and the test does not reach its level; or the trials contradict themselves."""
 
     factor: str
@@ -103,7 +103,7 @@ class NoContrast:
     reason: str
 
 
-Support: TypeAlias = Supported | Unsupported | Confounded | Unreplicated | NoContrast
+Support: TypeAlias = Supported | NotAttributed | Confounded | Unreplicated | NoContrast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ def assess(trials: Sequence[Trial], factors: Sequence[str] = (), *, event: str =
     ends, kept = ends_of(trials, event), distinct(trials)
     asked = tuple(factors) or varied(kept)
     if isinstance(ends, str):
-        return tuple(Unsupported(factor=factor, comparisons=(), reason=ends) for factor in asked)
+        return tuple(NotAttributed(factor=factor, comparisons=(), reason=ends) for factor in asked)
     found = [(factor, _comparisons(kept, factor, ends)) for factor in asked]
     tests = sum(len(each) for _, each in found if isinstance(each, tuple))
     return tuple(_tested(factor, each, tests, ends) if isinstance(each, tuple) else each for factor, each in found)
@@ -170,7 +170,7 @@ def verdict(answers: Sequence[Support]) -> Verdict:
     supported = [answer for answer in answers if isinstance(answer, Supported)]
     if supported:
         return Proven("; ".join(answer.reason for answer in supported))
-    refuted = [answer for answer in answers if isinstance(answer, Unsupported | Confounded)]
+    refuted = [answer for answer in answers if isinstance(answer, NotAttributed | Confounded)]
     if refuted:
         return Refuted("; ".join(answer.reason for answer in refuted))
     return Undecided("; ".join(answer.reason for answer in answers) or "every trial was made at the same condition")
@@ -234,7 +234,7 @@ def _comparisons(kept: tuple[Trial, ...], factor: str, ends: Ends) -> tuple[Comp
     clash = sorted(trial.name for trial in kept if places[trial.raw, trial.locator] > 1)
     if clash:
         reason = f"{' and '.join(clash)} rest on the same place of one raw file and say different things about it"
-        return Unsupported(factor=factor, comparisons=(), reason=reason)
+        return NotAttributed(factor=factor, comparisons=(), reason=reason)
     said = tuple(trial for trial in kept if level_of(trial, factor) is not None)
     levels = sorted({str(level_of(trial, factor)) for trial in said})
     if len(levels) < 2:  # noqa: PLR2004  (a contrast has two sides)
@@ -312,7 +312,7 @@ def _tested(factor: str, comparisons: tuple[Comparison, ...], tests: int, ends: 
         reason = f"the outcome goes with {factor}: {seen}, below {float(level):.3g}{shared}"
         return Supported(factor=factor, comparison=best, reason=reason)
     reason = f"the trials do not tell the levels of {factor} apart: {seen}, not below {float(level):.3g}{shared}"
-    return Unsupported(factor=factor, comparisons=comparisons, reason=reason + _too_few(best, level))
+    return NotAttributed(factor=factor, comparisons=comparisons, reason=reason + _too_few(best, level))
 
 
 def _too_few(comparison: Comparison, level: Fraction) -> str:

@@ -78,6 +78,4 @@ class Report:
             return Refuted(reason, tuple(place for finding in self.findings for place in finding.places))
         if not self.claims:
             return Undecided("nothing was checked: the ledger holds no claim")
-        return Proven(
-            "every claim that stands was extracted again from its raw file, and every citation says what it says"
-        )
+        return Proven("every claim that stands was extracted or computed again, and every citation says what it says")

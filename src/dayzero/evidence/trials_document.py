@@ -8,10 +8,10 @@ from dayzero.evidence.design import (
     Conditions,
     Confounded,
     NoContrast,
+    NotAttributed,
     Support,
     Supported,
     Unreplicated,
-    Unsupported,
     distinct,
     varied,
 )
@@ -66,7 +66,7 @@ def answer_word(answer: Support) -> str:
     match answer:
         case Supported():
             return "supported"
-        case Unsupported():
+        case NotAttributed():
             return "unsupported"
         case Confounded():
             return "confounded"
@@ -86,7 +86,7 @@ def _answer(answer: Support) -> dict[str, object]:
     match answer:
         case Supported(comparison=comparison):
             told["comparisons"] = [_comparison(comparison)]
-        case Unsupported(comparisons=comparisons):
+        case NotAttributed(comparisons=comparisons):
             told["comparisons"] = [_comparison(each) for each in comparisons]
         case Confounded(together=together):
             told["together"] = list(together)
