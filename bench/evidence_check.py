@@ -21,7 +21,8 @@ from dayzero.core.pins import Sha256
 from dayzero.evidence.claims import Capture, Draft, file_raw, make_claim
 from dayzero.evidence.ledger import file_records
 from dayzero.evidence.locate import line_locator
-from dayzero.evidence.model import Claim, Extraction, Locator, PointerLocator, Record, WholeFile
+from dayzero.evidence.locator import Locator, PointerLocator, WholeFile
+from dayzero.evidence.model import Claim, Extraction, Record
 from dayzero.evidence.pages import cite_markdown
 from dayzero.wiring import plugins, store
 

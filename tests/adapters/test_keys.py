@@ -102,4 +102,4 @@ def test_openssl_reads_a_demo_key_past_its_first_line(tmp_path: Path):
         pytest.skip("openssl is not installed")
     save_key(make_key("demo"), private=tmp_path / "k.pem", public=tmp_path / "k.pub.pem")
     for words in ("pkey -in k.pem -noout", "pkey -pubin -in k.pub.pem -noout"):
-        subprocess.run(["openssl", *words.split()], cwd=tmp_path, check=True)
+        assert subprocess.run(["openssl", *words.split()], cwd=tmp_path, check=False).returncode == 0

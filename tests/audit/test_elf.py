@@ -1,5 +1,3 @@
-from contextlib import suppress
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,5 +48,8 @@ def test_a_file_cut_anywhere_is_read_or_refused_but_never_crashes(length: int):
     writer = ElfImageWriter()
     writer.words(("to", writer.text("kimi-k3")), 5, 6)
     whole = writer.finish()
+    complete = parse_elf(whole).addresses_of("kimi-k3")
+    found: tuple[int, ...] = ()
     with suppress(InputError):
-        parse_elf(whole[:length]).addresses_of("kimi-k3")
+        found = parse_elf(whole[:length]).addresses_of("kimi-k3")
+    assert found in ((), complete)

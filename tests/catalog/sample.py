@@ -28,6 +28,7 @@ from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Cell, Workload
 from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.locate import line_locator
+from dayzero.evidence.locator import PointerLocator, WholeFile
 from dayzero.evidence.model import (
     Claim,
     Concern,
@@ -36,14 +37,12 @@ from dayzero.evidence.model import (
     Expiry,
     Explanation,
     Extraction,
-    PointerLocator,
     RawFile,
     Reaffirmation,
     Record,
     Retraction,
     Trial,
     Uncitable,
-    WholeFile,
 )
 from dayzero.evidence.subject import recipe_digest
 

@@ -10,7 +10,8 @@ from dayzero.catalog.card import build_card
 from dayzero.catalog.model import STEPS, Absent, Card, Figure, Fit, FitState, Gone, NotYet, Reached, Shown, StatusStep
 from dayzero.core.errors import InputError
 from dayzero.core.package import Package
-from dayzero.evidence.model import Claim, Extraction, PointerLocator, Record, Retraction
+from dayzero.evidence.locator import PointerLocator
+from dayzero.evidence.model import Claim, Extraction, Record, Retraction
 
 SLUG = "demo-kimi-k3-tiny/c1-ttft-p50"
 

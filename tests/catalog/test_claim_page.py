@@ -6,8 +6,8 @@ from tests.catalog.sample import AT, LOG, digest, every_state, ledger_of, log_cl
 from dayzero.catalog.claim_page import claim_pages
 from dayzero.catalog.page_model import CauseBasis, ClaimPage, DerivedBasis, NoBasis, PageState, RawBasis
 from dayzero.core.errors import InputError
-from dayzero.evidence.ledger import Retracted
 from dayzero.evidence.model import Concern, Reaffirmation, Record, Retraction, Uncitable
+from dayzero.evidence.state import Retracted
 
 CONTENTS = {digest(LOG): LOG}
 

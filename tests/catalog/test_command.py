@@ -16,7 +16,8 @@ from tests.simulators.signer import KnownSigner
 from dayzero.adapters.keys import Ed25519Key
 from dayzero.cli.main import run
 from dayzero.core.package import Package
-from dayzero.evidence.model import Claim, Extraction, Record, Retraction, WholeFile
+from dayzero.evidence.locator import WholeFile
+from dayzero.evidence.model import Claim, Extraction, Record, Retraction
 from dayzero.evidence.subject import recipe_digest
 from dayzero.wiring import definitions
 

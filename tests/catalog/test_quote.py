@@ -10,7 +10,7 @@ from dayzero.catalog.page_model import Quote, QuotedLine
 from dayzero.catalog.quote import FIRST_ROWS, LONGEST_LINE, MOST_LINES, cut_middle, quote, visible
 from dayzero.core.pins import Sha256
 from dayzero.evidence.locate import line_locator, member_locator, range_locator, span_locator
-from dayzero.evidence.model import CsvLocator, JsonlLocator, LineLocator, Locator, PointerLocator, WholeFile
+from dayzero.evidence.locator import CsvLocator, JsonlLocator, LineLocator, Locator, PointerLocator, WholeFile
 
 LINES = b"one\ntwo\r\nthree\nfour\nfive\nsix\nseven"
 ROWS = b"".join(

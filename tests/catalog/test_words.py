@@ -12,7 +12,7 @@ from dayzero.catalog.words import (
 from dayzero.core.hardware import System
 from dayzero.core.pins import Commit, FromSeed, HubRevision, InDistribution, ModelOrigin, Sha256
 from dayzero.core.quantities import Bytes
-from dayzero.evidence.model import LineLocator, Locator, PointerLocator, WholeFile
+from dayzero.evidence.locator import LineLocator, Locator, PointerLocator, WholeFile
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.evidence.archives import WHEEL
 
 from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
-from dayzero.evidence.model import (
+from dayzero.evidence.locator import (
     CsvLocator,
     JsonlLocator,
     LineLocator,

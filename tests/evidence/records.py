@@ -4,29 +4,31 @@ from hypothesis import strategies as st
 
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
+from dayzero.evidence.locator import (
+    CsvLocator,
+    JsonlLocator,
+    LineLocator,
+    MemberLocator,
+    PointerLocator,
+    RangeLocator,
+    SpanLocator,
+    WholeFile,
+)
 from dayzero.evidence.model import (
     Claim,
     Concern,
     Correction,
-    CsvLocator,
     Derived,
     Expiry,
     Explanation,
     Extraction,
-    JsonlLocator,
-    LineLocator,
-    MemberLocator,
     NotMeasured,
-    PointerLocator,
-    RangeLocator,
     RawFile,
     Reaffirmation,
     Refused,
     Retraction,
-    SpanLocator,
     Trial,
     Uncitable,
-    WholeFile,
 )
 
 AT = "2026-08-02T09:00:00Z"

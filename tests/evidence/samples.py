@@ -10,7 +10,8 @@ from dayzero.evidence.citation import Page
 from dayzero.evidence.claims import Capture, Draft, file_raw, make_claim
 from dayzero.evidence.ledger import Ledger, parse
 from dayzero.evidence.locate import line_locator
-from dayzero.evidence.model import Claim, Extraction, PointerLocator, Record, Retraction
+from dayzero.evidence.locator import PointerLocator
+from dayzero.evidence.model import Claim, Extraction, Record, Retraction
 from dayzero.evidence.pages import cite_html, cite_markdown, quote_markdown
 from dayzero.evidence.report import Report
 from dayzero.extractors.json_value import JsonValue

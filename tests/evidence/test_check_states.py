@@ -28,8 +28,8 @@ from dayzero.evidence.citation import Page
 from dayzero.evidence.claims import Draft, file_raw, make_claim
 from dayzero.evidence.derive import DerivedDraft, make_derived
 from dayzero.evidence.explain import Argued, Computed, Unbacked, explain
-from dayzero.evidence.ledger import Standing
 from dayzero.evidence.locate import line_locator, range_locator
+from dayzero.evidence.locator import LineLocator, WholeFile
 from dayzero.evidence.model import (
     Claim,
     Concern,
@@ -38,11 +38,10 @@ from dayzero.evidence.model import (
     Expiry,
     Explanation,
     Extraction,
-    LineLocator,
     Trial,
     Uncitable,
-    WholeFile,
 )
+from dayzero.evidence.state import Standing
 from dayzero.extractors.text_absence import TextAbsence
 
 AT = "2026-08-02T09:00:00Z"

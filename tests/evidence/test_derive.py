@@ -10,8 +10,9 @@ from tests.evidence.samples import OFF, ON, off_claim, on_claim, retraction
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.evidence.claims import make_explanation, make_uncitable
 from dayzero.evidence.derive import RULES, DerivedDraft, make_derived
-from dayzero.evidence.ledger import Ledger, State
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Explanation, Record, Uncitable
+from dayzero.evidence.state import State
 
 
 def standings(*records: Record) -> dict[str, State]:

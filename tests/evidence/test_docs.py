@@ -12,17 +12,8 @@ from tests.evidence.samples import off_claim, retraction
 from dayzero.cli.main import run
 from dayzero.evidence.citation import UNITS, Page
 from dayzero.evidence.derive import RULES
-from dayzero.evidence.model import (
-    Concern,
-    Correction,
-    Derived,
-    Expiry,
-    Explanation,
-    Locator,
-    Reaffirmation,
-    Record,
-    Uncitable,
-)
+from dayzero.evidence.locator import Locator
+from dayzero.evidence.model import Concern, Correction, Derived, Expiry, Explanation, Reaffirmation, Record, Uncitable
 from dayzero.evidence.pages import read_page
 from dayzero.evidence.report import Kind
 from dayzero.evidence.wire import to_wire

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from dayzero.cli.main import run
-from dayzero.evidence.ledger import Standing, Unsupported
-from dayzero.evidence.model import Explanation, LineLocator, PointerLocator, WholeFile
+from dayzero.evidence.locator import LineLocator, PointerLocator, WholeFile
+from dayzero.evidence.model import Explanation
+from dayzero.evidence.state import Standing, Unsupported
 from dayzero.wiring import store
 
 FACTS = 'facts = ["k3/on"]\n'

@@ -10,22 +10,9 @@ from tests.evidence.samples import CAUSE, OFF, ON, off_claim, retraction, seeds_
 from tests.simulators.evidence_store import MemoryLedger
 
 from dayzero.core.errors import InputError, IntegrityError
-from dayzero.evidence.ledger import (
-    Filed,
-    Ledger,
-    Missing,
-    Retracted,
-    Standing,
-    Superseded,
-    Withdrawn,
-    file_records,
-    parse,
-)
-from dayzero.evidence.model import (
-    Claim,
-    NotMeasured,
-    Record,
-)
+from dayzero.evidence.ledger import Filed, Ledger, file_records, parse
+from dayzero.evidence.model import Claim, NotMeasured, Record
+from dayzero.evidence.state import Missing, Retracted, Standing, Superseded, Withdrawn
 
 _records = st.lists(RECORDS, max_size=6)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.locate import line_locator, lines_between, locate_line, locate_pointer
-from dayzero.evidence.model import LineLocator, PointerLocator
+from dayzero.evidence.locator import LineLocator, PointerLocator
 
 _DOCUMENT = (
     b'{\n  "a": [1, {"b/c": "x"}, []],\n  "": 1.50,\n  "m~n": {"k": -0.0e-3},\n  "caf\\u00e9": "caf\xc3\xa9",\n'

@@ -22,7 +22,7 @@ from dayzero.evidence.locate import (
     range_locator,
     span_locator,
 )
-from dayzero.evidence.model import (
+from dayzero.evidence.locator import (
     CsvLocator,
     JsonlLocator,
     LineLocator,

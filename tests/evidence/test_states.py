@@ -9,17 +9,7 @@ from tests.evidence.samples import OFF, ON, off_claim, on_claim, retraction, see
 
 from dayzero.core.errors import InputError
 from dayzero.evidence.events import admit, correct
-from dayzero.evidence.ledger import (
-    Corrected,
-    Ledger,
-    Missing,
-    Retracted,
-    Standing,
-    Superseded,
-    Unsupported,
-    Withdrawn,
-    Withheld,
-)
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import (
     Claim,
     Concern,
@@ -32,6 +22,7 @@ from dayzero.evidence.model import (
     Uncitable,
 )
 from dayzero.evidence.retract import retract
+from dayzero.evidence.state import Corrected, Missing, Retracted, Standing, Superseded, Unsupported, Withdrawn, Withheld
 
 AT = "2026-08-02T09:00:00Z"
 WITHHELD = Uncitable(slug="k3/c128", topic="throughput at concurrency 128", why="no raw file was committed")

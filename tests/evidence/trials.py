@@ -1,7 +1,8 @@
 """Trials for tests, and those of the capture crash whose mechanism was withdrawn."""
 
 from dayzero.core.pins import Sha256
-from dayzero.evidence.model import Explanation, LineLocator, Trial, WholeFile
+from dayzero.evidence.locator import LineLocator, WholeFile
+from dayzero.evidence.model import Explanation, Trial
 
 LINE = b"cudaErrorIllegalState"
 

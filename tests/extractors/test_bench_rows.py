@@ -10,7 +10,7 @@ from dayzero.bench.model import Row, Usage
 from dayzero.bench.rows import encode
 from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
-from dayzero.evidence.model import LineLocator, Locator, PointerLocator, WholeFile
+from dayzero.evidence.locator import LineLocator, Locator, PointerLocator, WholeFile
 from dayzero.extractors.bench_rows import EXTRACTOR
 
 LINE = LineLocator(line=1, sha256=Sha256("0" * 64))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dayzero.core.errors import EvidenceError
-from dayzero.evidence.model import PointerLocator, WholeFile
+from dayzero.evidence.locator import PointerLocator, WholeFile
 from dayzero.extractors.json_value import EXTRACTOR
 
 _RAW = (

@@ -3,7 +3,7 @@ from tests.evidence.archives import WHEEL, archive
 
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import line_locator, member_locator, range_locator, span_locator
-from dayzero.evidence.model import CsvLocator, JsonlLocator, Locator, WholeFile
+from dayzero.evidence.locator import CsvLocator, JsonlLocator, Locator, WholeFile
 from dayzero.extractors.csv_value import CsvValue
 from dayzero.extractors.json_value import JsonValue
 from dayzero.extractors.jsonl_quantile import JsonlQuantile

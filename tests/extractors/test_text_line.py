@@ -4,7 +4,7 @@ from tests.evidence.samples import COMPARISON
 
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import line_locator
-from dayzero.evidence.model import LineLocator, WholeFile
+from dayzero.evidence.locator import LineLocator, WholeFile
 from dayzero.extractors.text_line import EXTRACTOR
 
 _RAW = COMPARISON + b"\xff 1 ms\nempty=\n\xd9\xa1\xd9\xa2 ms\r\n"

@@ -10,7 +10,8 @@ from dayzero.attestation.envelope import sign_statements
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.package import Package
 from dayzero.core.pins import Sha256, WheelPin
-from dayzero.evidence.model import Claim, Extraction, LineLocator, NotMeasured
+from dayzero.evidence.locator import LineLocator
+from dayzero.evidence.model import Claim, Extraction, NotMeasured
 from dayzero.kit.assemble import assemble
 from dayzero.kit.model import Kit, KitContents
 from dayzero.kit.statements import Measurement, kit_statements

@@ -13,7 +13,8 @@ from dayzero.core.package import Package
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
 from dayzero.evidence.ledger import Ledger
-from dayzero.evidence.model import Claim, Extraction, NotMeasured, PointerLocator, RawFile, Record, WholeFile
+from dayzero.evidence.locator import PointerLocator, WholeFile
+from dayzero.evidence.model import Claim, Extraction, NotMeasured, RawFile, Record
 from dayzero.evidence.subject import recipe_digest
 from dayzero.kit.model import KitContents
 from dayzero.wiring import definitions

@@ -85,7 +85,7 @@ class Kit:
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def _same_launch(kit: Kit, spec: LaunchSpec) -> None:
+def assert_same_launch(kit: Kit, spec: LaunchSpec) -> None:
     done = kit.run()
     assert (done.returncode, done.stderr) == (0, "")
     seen = kit.seen()
@@ -99,14 +99,14 @@ def _same_launch(kit: Kit, spec: LaunchSpec) -> None:
 @pytest.mark.parametrize("spec", [plain(), hostile(), launch()], ids=["plain", "hostile", "bare"])
 def test_the_engine_gets_the_launch_word_for_word(tmp_path: Path, spec: LaunchSpec) -> None:
     program("bash")
-    _same_launch(Kit(tmp_path, spec), spec)
+    assert_same_launch(Kit(tmp_path, spec), spec)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=launches())
 def test_the_engine_gets_any_launch_word_for_word(tmp_path_factory: pytest.TempPathFactory, spec: LaunchSpec) -> None:
     program("bash")
-    _same_launch(Kit(tmp_path_factory.mktemp("kit"), spec), spec)
+    assert_same_launch(Kit(tmp_path_factory.mktemp("kit"), spec), spec)
 
 
 def test_the_engine_runs_from_the_kit_with_the_environments_own_programs_first(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_variable_that_bash_would_change_is_refused_and_every_other_comes_thro
     assert {"PATH", "SHELLOPTS", "RANDOM", "UID", "BASHOPTS"} <= set(refused)
     assert {"IFS", "PS4", "HOSTNAME", "TERM"} & {name for name, _ in carried}
     spec = launch(env=tuple(carried))
-    _same_launch(Kit(tmp_path, spec), spec)
+    assert_same_launch(Kit(tmp_path, spec), spec)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from dayzero.bringup.repeat import Attempt
 from dayzero.core.errors import RemoteError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.check import check
-from dayzero.evidence.ledger import Standing
 from dayzero.evidence.model import RawFile
+from dayzero.evidence.state import Standing
 from dayzero.wiring import definitions, plugins, store
 from dayzero.wiring.laboratory import HOST
 from dayzero.wiring.trials import Listener, repeat_package

@@ -8,7 +8,8 @@ import msgspec
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.locate import line_locator, locate_pointer
-from dayzero.evidence.model import Explanation, Locator, PointerLocator, Trial, WholeFile
+from dayzero.evidence.locator import Locator, PointerLocator, WholeFile
+from dayzero.evidence.model import Explanation, Trial
 
 _SEE = "See docs/reference/trials.md for every key."
 

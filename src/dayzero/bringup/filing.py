@@ -8,7 +8,8 @@ from dayzero.bringup.record import REACHED
 from dayzero.core.errors import InputError
 from dayzero.core.package import ClaimRef, Package
 from dayzero.evidence.claims import Capture, Draft, file_raw, make_claim
-from dayzero.evidence.model import Extraction, Locator, NotMeasured, PointerLocator, Record, WholeFile
+from dayzero.evidence.locator import Locator, PointerLocator, WholeFile
+from dayzero.evidence.model import Extraction, NotMeasured, Record
 from dayzero.evidence.ports import Extractors, RawStore
 from dayzero.evidence.subject import recipe_digest
 

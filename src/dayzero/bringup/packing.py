@@ -6,8 +6,9 @@ from dayzero.attestation.envelope import sign_statements
 from dayzero.attestation.ports import Signer
 from dayzero.core.package import Package
 from dayzero.core.pins import Sha256
-from dayzero.evidence.ledger import Ledger, Standing
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Claim, NotMeasured
+from dayzero.evidence.state import Standing
 from dayzero.kit.assemble import assemble
 from dayzero.kit.model import Kit, KitContents
 from dayzero.kit.statements import Measurement, kit_statements

@@ -12,7 +12,8 @@ from dayzero.core.package import Package
 from dayzero.core.pins import Sha256
 from dayzero.evidence.claims import Capture, Draft, file_raw, make_claim
 from dayzero.evidence.exact import Rate, rate
-from dayzero.evidence.model import Extraction, PointerLocator, RawFile, Record
+from dayzero.evidence.locator import PointerLocator
+from dayzero.evidence.model import Extraction, RawFile, Record
 from dayzero.evidence.ports import Extractors, RawStore
 from dayzero.evidence.subject import recipe_digest
 from dayzero.serve.model import Healthy, Start

@@ -21,18 +21,10 @@ from dayzero.catalog.words import floor_words, load_words, place_words, statisti
 from dayzero.core.errors import InputError
 from dayzero.core.package import ClaimRef, Package
 from dayzero.core.pins import Sha256
-from dayzero.evidence.ledger import (
-    Flag,
-    Ledger,
-    Missing,
-    Retracted,
-    Standing,
-    State,
-    Unsupported,
-    Withdrawn,
-    Withheld,
-)
-from dayzero.evidence.model import Claim, Locator, PointerLocator, RawFile, WholeFile
+from dayzero.evidence.ledger import Ledger
+from dayzero.evidence.locator import Locator, PointerLocator, WholeFile
+from dayzero.evidence.model import Claim, RawFile
+from dayzero.evidence.state import Flag, Missing, Retracted, Standing, State, Unsupported, Withdrawn, Withheld
 from dayzero.evidence.subject import recipe_digest
 
 

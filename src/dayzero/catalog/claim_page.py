@@ -21,19 +21,7 @@ from dayzero.catalog.words import extraction_words, place_words
 from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.derive import RULES
-from dayzero.evidence.ledger import (
-    ClaimState,
-    Corrected,
-    Ledger,
-    Missing,
-    Retracted,
-    Standing,
-    State,
-    Superseded,
-    Unsupported,
-    Withdrawn,
-    Withheld,
-)
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import (
     Claim,
     Concern,
@@ -49,6 +37,18 @@ from dayzero.evidence.model import (
     Statement,
     Trial,
     Uncitable,
+)
+from dayzero.evidence.state import (
+    ClaimState,
+    Corrected,
+    Missing,
+    Retracted,
+    Standing,
+    State,
+    Superseded,
+    Unsupported,
+    Withdrawn,
+    Withheld,
 )
 
 _PAGE = "index.html"

@@ -9,10 +9,11 @@ from dayzero.catalog.page_model import ClaimPage
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.claims import read_raw
-from dayzero.evidence.ledger import Ledger, Missing, Standing, State, Withheld
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Claim, Explanation
 from dayzero.evidence.ports import RawStore
 from dayzero.evidence.raw_bytes import RawBytes
+from dayzero.evidence.state import Missing, Standing, State, Withheld
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 

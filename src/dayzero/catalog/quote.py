@@ -4,7 +4,7 @@ from dayzero.catalog.page_model import Quote, QuotedLine
 from dayzero.catalog.words import lines_words, rows_words
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import Located, line_count, lines_between, locate
-from dayzero.evidence.model import (
+from dayzero.evidence.locator import (
     CsvLocator,
     JsonlLocator,
     LineLocator,

@@ -7,8 +7,9 @@ captured. Nothing is concluded from other claims.
 
 from dayzero.catalog.model import STEPS, Fit, FitState, NotYet, Reached, StatusStep
 from dayzero.core.package import Package
-from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Claim
+from dayzero.evidence.state import Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
 from dayzero.evidence.subject import recipe_digest
 
 REACHED = "reached"

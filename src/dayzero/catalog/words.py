@@ -8,9 +8,8 @@ from dayzero.catalog.page_model import PageState
 from dayzero.core.hardware import System
 from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin
 from dayzero.core.workload import Cell, Workload
-from dayzero.evidence.model import (
+from dayzero.evidence.locator import (
     CsvLocator,
-    Extraction,
     JsonlLocator,
     LineLocator,
     Locator,
@@ -20,6 +19,7 @@ from dayzero.evidence.model import (
     SpanLocator,
     WholeFile,
 )
+from dayzero.evidence.model import Extraction
 
 _PERCENTILE = re.compile(r"p(\d{1,2})")
 _STATISTICS: Mapping[str, str] = {

@@ -12,15 +12,8 @@ from dayzero.cli.output import OutputFormat, print_json, stderr_console
 from dayzero.core.errors import InputError
 from dayzero.evidence.document import SCHEMA
 from dayzero.evidence.locate import line_locator
-from dayzero.evidence.model import (
-    CsvLocator,
-    Extraction,
-    JsonlLocator,
-    Locator,
-    NotMeasured,
-    PointerLocator,
-    WholeFile,
-)
+from dayzero.evidence.locator import CsvLocator, JsonlLocator, Locator, PointerLocator, WholeFile
+from dayzero.evidence.model import Extraction, NotMeasured
 from dayzero.evidence.pages import cite_html, cite_markdown
 from dayzero.evidence.wire import to_wire
 from dayzero.wiring.filing import FiledClaim, Wanted, file_claim, file_not_measured

@@ -7,7 +7,8 @@ from dayzero.cli.output import OutputFormat, print_json
 from dayzero.evidence.document import claim_document, state_word
 from dayzero.evidence.explain import Argued, Backed, Computed, Dossier, Unbacked, explain
 from dayzero.evidence.in_place import explained_in_place
-from dayzero.evidence.ledger import (
+from dayzero.evidence.model import Claim
+from dayzero.evidence.state import (
     ClaimState,
     Corrected,
     Retracted,
@@ -18,7 +19,6 @@ from dayzero.evidence.ledger import (
     Withdrawn,
     Withheld,
 )
-from dayzero.evidence.model import Claim
 from dayzero.wiring import plugins
 from dayzero.wiring.store import open_filled
 

@@ -8,28 +8,26 @@ from dayzero.core.verdict import Place
 from dayzero.evidence.citation import Citation, Page, RawBlock, Reading
 from dayzero.evidence.claims import extract
 from dayzero.evidence.examination import Examination, examine
-from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.ledger_findings import ledger_findings
 from dayzero.evidence.locate import Located, lines_between, lines_position, locate
-from dayzero.evidence.model import (
-    Claim,
+from dayzero.evidence.locator import (
     CsvLocator,
-    Derived,
-    Explanation,
     JsonlLocator,
     LineLocator,
     Locator,
     MemberLocator,
     PointerLocator,
     RangeLocator,
-    RawFile,
     SpanLocator,
     WholeFile,
 )
+from dayzero.evidence.model import Claim, Derived, Explanation, RawFile
 from dayzero.evidence.pages import read_page
 from dayzero.evidence.ports import Extractors, RawStore
 from dayzero.evidence.raw_bytes import RawBytes
 from dayzero.evidence.report import Finding, Kind, Report
+from dayzero.evidence.state import Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
 
 RAW_FOLDER = "raw"
 

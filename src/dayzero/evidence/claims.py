@@ -7,9 +7,10 @@ from dayzero.core.errors import EvidenceError, IntegrityError
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
 from dayzero.evidence.citation import Page, Stretch, bare_numbers
-from dayzero.evidence.ledger import Missing, Standing, State
-from dayzero.evidence.model import Claim, Derived, Explanation, Extraction, Locator, RawFile, Uncitable
+from dayzero.evidence.locator import Locator
+from dayzero.evidence.model import Claim, Derived, Explanation, Extraction, RawFile, Uncitable
 from dayzero.evidence.ports import Extractors, RawStore
+from dayzero.evidence.state import Missing, Standing, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dayzero.evidence.citation import Citation, Reading
-from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, State, Unsupported, Withdrawn, Withheld
+from dayzero.evidence.ledger import Ledger
+from dayzero.evidence.state import Missing, Retracted, Standing, State, Unsupported, Withdrawn, Withheld
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dayzero.core.errors import EvidenceError
-from dayzero.evidence.ledger import Missing, Standing, State
 from dayzero.evidence.model import Claim, Derived
+from dayzero.evidence.state import Missing, Standing, State
 
 _NUMBER = re.compile(r"-?[0-9]{1,100}(?:\.[0-9]{1,100})?(?:[eE][-+]?[0-9]{1,2})?")
 _MOST_DECIMALS = 15

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from dayzero.core.verdict import Place, Proven, Refuted
 from dayzero.evidence.explain import Argued, Backed, Backing, Computed, Dossier, Unbacked
-from dayzero.evidence.ledger import (
+from dayzero.evidence.model import Retraction, Statement, Uncitable
+from dayzero.evidence.report import Report
+from dayzero.evidence.state import (
     ClaimState,
     Corrected,
     Flag,
@@ -17,8 +19,6 @@ from dayzero.evidence.ledger import (
     Withdrawn,
     Withheld,
 )
-from dayzero.evidence.model import Retraction, Statement, Uncitable
-from dayzero.evidence.report import Report
 from dayzero.evidence.wire import to_wire
 
 SCHEMA = "dayzero/evidence/v1"

@@ -3,9 +3,10 @@
 from typing import TypeAlias
 
 from dayzero.core.errors import InputError
-from dayzero.evidence.ledger import Ledger, Missing, Standing
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Claim, Concern, Correction, Expiry, Reaffirmation
 from dayzero.evidence.retract import no_such_claim
+from dayzero.evidence.state import Missing, Standing
 
 ClaimEvent: TypeAlias = Concern | Reaffirmation | Expiry
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from dayzero.core.pins import Sha256
 from dayzero.core.verdict import Place
 from dayzero.evidence.citation import RawBlock, Reading
-from dayzero.evidence.ledger import LEDGER_NAME, Ledger, Standing, State
+from dayzero.evidence.ledger import LEDGER_NAME, Ledger
 from dayzero.evidence.model import Claim, Explanation, Trial
+from dayzero.evidence.state import Standing, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,11 @@ from dayzero.core.verdict import Place
 from dayzero.evidence.check import claim_place, located_place
 from dayzero.evidence.claims import extract, read_raw
 from dayzero.evidence.derive import RULES, derived_value
-from dayzero.evidence.ledger import ClaimState, Ledger, Missing, State, Withheld
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Claim, Derived, Explanation, RawFile, Trial
 from dayzero.evidence.ports import Extractors, RawStore
 from dayzero.evidence.retract import no_such_claim
+from dayzero.evidence.state import ClaimState, Missing, State, Withheld
 
 
 @dataclass(frozen=True, slots=True)

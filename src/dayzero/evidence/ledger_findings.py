@@ -6,9 +6,9 @@ from dayzero.core.errors import EvidenceError
 from dayzero.evidence.claims import typed_numbers
 from dayzero.evidence.derive import derived_value
 from dayzero.evidence.examination import Examination
-from dayzero.evidence.ledger import Corrected, Missing, Standing, Unsupported
 from dayzero.evidence.model import Claim, Derived, Event, Explanation, Uncitable
 from dayzero.evidence.report import Finding, Kind
+from dayzero.evidence.state import Corrected, Missing, Standing, Unsupported
 from dayzero.evidence.wire import to_wire
 
 

@@ -6,7 +6,7 @@ from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.csv_table import CsvTable
 from dayzero.evidence.json_text import JsonText
-from dayzero.evidence.model import (
+from dayzero.evidence.locator import (
     CsvLocator,
     JsonlLocator,
     LineLocator,

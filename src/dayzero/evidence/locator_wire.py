@@ -5,7 +5,7 @@ from typing import TypeAlias
 import msgspec
 
 from dayzero.core.pins import Sha256
-from dayzero.evidence.model import (
+from dayzero.evidence.locator import (
     CsvLocator,
     JsonlLocator,
     LineLocator,

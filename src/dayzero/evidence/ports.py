@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias
 
 from dayzero.core.pins import Sha256
-from dayzero.evidence.model import Locator
+from dayzero.evidence.locator import Locator
 
 
 class Extractor(Protocol):

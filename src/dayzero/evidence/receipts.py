@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dayzero.core.verdict import Place
-from dayzero.evidence.ledger import Ledger, Retracted, Standing, Superseded, Withdrawn
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.report import Finding, Kind
+from dayzero.evidence.state import Retracted, Standing, Superseded, Withdrawn
 from dayzero.evidence.wire import to_wire
 
 

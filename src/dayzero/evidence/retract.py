@@ -3,8 +3,9 @@
 import difflib
 
 from dayzero.core.errors import InputError
-from dayzero.evidence.ledger import Ledger, Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Retraction
+from dayzero.evidence.state import Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
 
 
 def retract(ledger: Ledger, wanted: Retraction) -> Retraction:

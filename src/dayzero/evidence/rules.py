@@ -6,9 +6,10 @@ from typing import TypeAlias
 
 from dayzero.core.verdict import Place
 from dayzero.evidence.citation import UNITS, Citation, Reading
-from dayzero.evidence.ledger import Ledger, Missing, Standing, State
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Explanation, NotMeasured, Record, Uncitable
 from dayzero.evidence.report import Finding, Kind
+from dayzero.evidence.state import Missing, Standing, State
 
 PUBLISHED = ("README.md", "docs/**/*.md", "site/**/*.html")
 FOLDER = "evidence"

@@ -11,7 +11,7 @@ from dayzero.bench.report import measured_phase, row_faults
 from dayzero.bench.rows import read
 from dayzero.core.errors import EvidenceError
 from dayzero.core.verdict import Undecided
-from dayzero.evidence.model import Locator, WholeFile
+from dayzero.evidence.locator import Locator, WholeFile
 from dayzero.evidence.raw_bytes import once
 
 _MOST_DECIMALS = 6

@@ -6,7 +6,7 @@ a number in decimal arithmetic, half to even.
 
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import locate_cell
-from dayzero.evidence.model import CsvLocator, Locator
+from dayzero.evidence.locator import CsvLocator, Locator
 from dayzero.extractors.rounding import printed
 
 

@@ -8,7 +8,7 @@ import json
 
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import locate_jsonl, locate_pointer
-from dayzero.evidence.model import JsonlLocator, Locator, PointerLocator
+from dayzero.evidence.locator import JsonlLocator, Locator, PointerLocator
 from dayzero.extractors.rounding import printed
 
 

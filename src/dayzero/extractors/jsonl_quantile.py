@@ -12,7 +12,7 @@ from dayzero.bench.metrics import minimum_sample, percentile
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.json_text import JsonText
 from dayzero.evidence.locate import line_count, lines_between, locate_range
-from dayzero.evidence.model import Locator, RangeLocator, WholeFile
+from dayzero.evidence.locator import Locator, RangeLocator, WholeFile
 from dayzero.extractors.patterns import asked
 from dayzero.extractors.rounding import decimals_of
 

@@ -2,7 +2,7 @@
 
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import locate_member, locate_range
-from dayzero.evidence.model import Locator, MemberLocator, RangeLocator, WholeFile
+from dayzero.evidence.locator import Locator, MemberLocator, RangeLocator, WholeFile
 from dayzero.evidence.raw_bytes import once
 from dayzero.evidence.zip_members import ZipMembers
 

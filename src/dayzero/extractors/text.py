@@ -6,7 +6,7 @@ matched. Without it, the value is all of it. Like every value it has to be one l
 
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import locate
-from dayzero.evidence.model import LineLocator, Locator, MemberLocator, RangeLocator, SpanLocator
+from dayzero.evidence.locator import LineLocator, Locator, MemberLocator, RangeLocator, SpanLocator
 from dayzero.extractors.patterns import asked, compiled
 
 

@@ -6,7 +6,7 @@ archive. Patterns have no groups.
 """
 
 from dayzero.core.errors import EvidenceError
-from dayzero.evidence.model import Locator
+from dayzero.evidence.locator import Locator
 from dayzero.extractors.patterns import asked, compiled
 from dayzero.extractors.scan import LINES, scanned
 

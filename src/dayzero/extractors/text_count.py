@@ -5,7 +5,7 @@ An entry counts once, however often the pattern matches in it. Zero is refused: 
 """
 
 from dayzero.core.errors import EvidenceError
-from dayzero.evidence.model import Locator
+from dayzero.evidence.locator import Locator
 from dayzero.extractors.patterns import asked, compiled
 from dayzero.extractors.scan import LINES, scanned
 

@@ -6,7 +6,7 @@ Parameter: ``pattern``. It has to match in the line exactly once; the value is w
 
 from dayzero.core.errors import EvidenceError
 from dayzero.evidence.locate import locate_line
-from dayzero.evidence.model import LineLocator, Locator
+from dayzero.evidence.locator import LineLocator, Locator
 from dayzero.extractors.patterns import compiled
 
 _HINT = "See docs/reference/evidence.md for what text-line@1 takes."

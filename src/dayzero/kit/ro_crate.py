@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from dayzero.core.errors import EvidenceError
-from dayzero.evidence.ledger import Ledger, Standing, State
+from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Claim, Derived, NotMeasured, RawFile
+from dayzero.evidence.state import Standing, State
 from dayzero_verify.kit import RAW_FOLDER, Content
 from dayzero_verify.strict_json import Json
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from dayzero.adapters.explanation_file import read_explanation
 from dayzero.core.errors import InputError
 from dayzero.evidence.claims import Capture, file_raw
-from dayzero.evidence.ledger import Filed, Ledger, Missing, Standing
+from dayzero.evidence.ledger import Filed, Ledger
 from dayzero.evidence.model import Explanation, RawFile, Record
+from dayzero.evidence.state import Missing, Standing
 from dayzero.wiring.store import Repository, open_repository
 
 

@@ -10,8 +10,9 @@ from dayzero.adapters.package_files import parse_package
 from dayzero.catalog.model import KitFacts
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.pins import Sha256
-from dayzero.evidence.ledger import Corrected, Ledger, Superseded, parse
+from dayzero.evidence.ledger import Ledger, parse
 from dayzero.evidence.model import WITHDRAW, Concern, Correction, Expiry, RawFile, Reaffirmation, Retraction
+from dayzero.evidence.state import Corrected, Superseded
 from dayzero.kit.ro_crate import CRATE_NAME, ro_crate
 from dayzero.wiring.kits import facts_of, verified
 from dayzero.wiring.site import list_packages, site_files

@@ -13,8 +13,10 @@ from dayzero.evidence.check import claim_place
 from dayzero.evidence.claims import Capture, Draft, file_raw, make_claim, read_raw
 from dayzero.evidence.events import correct
 from dayzero.evidence.in_place import named_in_place
-from dayzero.evidence.ledger import Filed, Ledger, Standing
-from dayzero.evidence.model import Claim, Correction, Extraction, Locator, NotMeasured, RawFile, Record
+from dayzero.evidence.ledger import Filed, Ledger
+from dayzero.evidence.locator import Locator
+from dayzero.evidence.model import Claim, Correction, Extraction, NotMeasured, RawFile, Record
+from dayzero.evidence.state import Standing
 from dayzero.wiring.plugins import extractors
 from dayzero.wiring.store import Repository, open_repository
 
