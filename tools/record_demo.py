@@ -8,12 +8,12 @@ import re
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 from dayzero.evidence.claims import Capture, file_raw
 from dayzero.evidence.ledger import file_records
 from dayzero.evidence.model import NotMeasured, RawFile, Record
+from dayzero.wiring import clock
 from dayzero.wiring.store import evidence_folder, open_ledger
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +47,7 @@ def main() -> None:
                     records.append(entry.record)
                 if isinstance(entry.record, NotMeasured):
                     known.add(entry.record)
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = clock.now()
         capture = Capture(name=f"demo-{name}.txt", captured_at=now, command=f"dayzero demo {name} --no-serve")
         output = file_raw(evidence.raw, printed.encode(), capture)
         records.append(output)

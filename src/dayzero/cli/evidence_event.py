@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -19,6 +18,7 @@ from dayzero.evidence.model import RETRACT, WITHDRAW, Concern, Expiry, Reaffirma
 from dayzero.evidence.pages import read_page
 from dayzero.evidence.retract import retract
 from dayzero.evidence.wire import to_wire
+from dayzero.wiring import clock
 from dayzero.wiring.definitions import cards_reading
 from dayzero.wiring.store import open_filled
 
@@ -76,7 +76,7 @@ def retract_claim(  # noqa: PLR0913  (each is an option of its own)
         dry_run: Only show what it would change.
         output_format: How the result is written to stdout.
     """
-    wanted = Retraction(slug=slug, kind=WITHDRAW if withdraw else RETRACT, reason=why.strip(), at=_now())
+    wanted = Retraction(slug=slug, kind=WITHDRAW if withdraw else RETRACT, reason=why.strip(), at=clock.now())
     outcome = _say(root, wanted, wanted.word, lambda ledger: retract(ledger, wanted), dry_run=dry_run)
     return _show(outcome, output_format, must="has to change")
 
@@ -93,7 +93,7 @@ def concern(
         dry_run: Only show what it would change.
         output_format: How the result is written to stdout.
     """
-    wanted = Concern(slug=slug, reason=why.strip(), at=_now())
+    wanted = Concern(slug=slug, reason=why.strip(), at=clock.now())
     outcome = _say(root, wanted, "under concern", lambda ledger: admit(ledger, wanted), dry_run=dry_run)
     return _show(outcome, output_format)
 
@@ -110,7 +110,7 @@ def reaffirm(
         dry_run: Only show what it would change.
         output_format: How the result is written to stdout.
     """
-    wanted = Reaffirmation(slug=slug, reason=why.strip(), at=_now())
+    wanted = Reaffirmation(slug=slug, reason=why.strip(), at=clock.now())
     outcome = _say(root, wanted, "reaffirmed", lambda ledger: admit(ledger, wanted), dry_run=dry_run)
     return _show(outcome, output_format)
 
@@ -127,13 +127,9 @@ def expire(
         dry_run: Only show what it would change.
         output_format: How the result is written to stdout.
     """
-    wanted = Expiry(slug=slug, reason=why.strip(), at=_now())
+    wanted = Expiry(slug=slug, reason=why.strip(), at=clock.now())
     outcome = _say(root, wanted, "not reproducible", lambda ledger: admit(ledger, wanted), dry_run=dry_run)
     return _show(outcome, output_format)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _say(root: Path, record: Said, word: str, decide: Callable[[Ledger], Said], *, dry_run: bool) -> _Outcome:

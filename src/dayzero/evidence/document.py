@@ -1,10 +1,8 @@
 """The JSON documents of ``dayzero evidence``, schema ``dayzero/evidence/v1``."""
 
-from collections.abc import Sequence
-
 from dayzero.core.verdict import Place, Proven, Refuted
 from dayzero.evidence.explain import Argued, Backed, Backing, Computed, Dossier, Unbacked
-from dayzero.evidence.model import Retraction, Statement, Uncitable
+from dayzero.evidence.model import Statement, Uncitable
 from dayzero.evidence.report import Report
 from dayzero.evidence.state import (
     ClaimState,
@@ -66,19 +64,6 @@ def claim_document(dossier: Dossier) -> dict[str, object]:
         "backed": not isinstance(backing, Unbacked),
         **_backing(backing),
         "history": [_state(state) for state in dossier.history],
-    }
-
-
-def retraction_document(
-    retraction: Retraction, cited: Sequence[Place], moved_aside: Sequence[str]
-) -> dict[str, object]:
-    """Write what a retraction did, and which pages have to change."""
-    return {
-        "schema": SCHEMA,
-        "kind": "retraction",
-        "retraction": to_wire(retraction)[1],
-        "cited_at": [_place(place) for place in cited],
-        "moved_aside": list(moved_aside),
     }
 
 

@@ -1,6 +1,5 @@
 """File an explanation with the raw files of its trials."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from dayzero.adapters.explanation_file import read_explanation
@@ -9,6 +8,7 @@ from dayzero.evidence.claims import Capture, file_raw
 from dayzero.evidence.ledger import Filed, Ledger
 from dayzero.evidence.model import Explanation, RawFile, Record
 from dayzero.evidence.state import Missing, Standing
+from dayzero.wiring import clock
 from dayzero.wiring.store import Repository, open_repository
 
 
@@ -54,5 +54,5 @@ def _records(ledger: Ledger, raw: tuple[RawFile, ...], explanation: Explanation)
 def _raw_file(repository: Repository, path: Path, command: str) -> RawFile:
     root, file = repository.root.resolve(), path.resolve()
     name = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
-    captured = datetime.fromtimestamp(file.stat().st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    captured = clock.written_at(file)
     return file_raw(repository.raw, file.read_bytes(), Capture(name=name, captured_at=captured, command=command))

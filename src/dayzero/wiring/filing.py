@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,6 +16,7 @@ from dayzero.evidence.ledger import Filed, Ledger
 from dayzero.evidence.locator import Locator
 from dayzero.evidence.model import Claim, Correction, Extraction, NotMeasured, RawFile, Record
 from dayzero.evidence.state import Standing
+from dayzero.wiring import clock
 from dayzero.wiring.plugins import extractors
 from dayzero.wiring.store import Repository, open_repository
 
@@ -128,7 +128,7 @@ def _content(file: Path) -> bytes:
 
 
 def _raw_file(repository: Repository, content: bytes, wanted: Wanted) -> RawFile:
-    captured = datetime.fromtimestamp(wanted.file.stat().st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    captured = clock.written_at(wanted.file)
     if wanted.in_place:
         return _lying(repository, content, wanted, captured)
     root, file = repository.root.resolve(), wanted.file.resolve()
@@ -162,7 +162,7 @@ def _need_kept(repository: Repository, recorded: RawFile) -> None:
 
 def _records(ledger: Ledger, raw_file: RawFile, claim: Claim, corrects: str) -> tuple[Record, ...]:
     if corrects:
-        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = clock.now()
         return correct(ledger, Correction(slug=claim.slug, reason=corrects, at=at), claim)
     state = ledger.standing(claim.slug)
     if isinstance(state, Standing) and state.claim == claim:

@@ -1,7 +1,6 @@
 """File, pack, sign, verify and list what a bring-up found, in one folder."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from dayzero.adapters.disk import write_whole
@@ -11,16 +10,12 @@ from dayzero.adapters.repository_files import published_pages
 from dayzero.adapters.site.folder import write_site
 from dayzero.bringup.filing import file_run
 from dayzero.bringup.model import Captured, Measured
-from dayzero.bringup.packing import Packed, pack, standing_claims
+from dayzero.bringup.packing import pack, standing_claims
 from dayzero.bringup.ports import Narrator
 from dayzero.bringup.record import bringup_record
-from dayzero.catalog.card import build_card
-from dayzero.catalog.model import Card, KitFacts
-from dayzero.catalog.standing import read_fit, read_ladder
+from dayzero.catalog.model import KitFacts
 from dayzero.catalog.text import card_text
-from dayzero.core.errors import IntegrityError
 from dayzero.core.package import Package
-from dayzero.core.quantities import Bytes
 from dayzero.core.verdict import verdict_word
 from dayzero.evidence.check import check
 from dayzero.evidence.claims import read_raw
@@ -28,13 +23,12 @@ from dayzero.evidence.ledger import Ledger, file_records
 from dayzero.evidence.report import Report as EvidenceReport
 from dayzero.evidence.subject import recipe_digest
 from dayzero.kit.model import KitContents
+from dayzero.wiring import clock
 from dayzero.wiring.deploy import deploy_files, launch_of_package
+from dayzero.wiring.kits import facts_of
 from dayzero.wiring.laboratory import shown
 from dayzero.wiring.plugins import engine, extractors
-from dayzero.wiring.site import list_packages, site_files
-from dayzero_verify.inputs import examine_files
-from dayzero_verify.keys import PublicKey
-from dayzero_verify.report import ExitCode, Report
+from dayzero.wiring.site import card_of, list_packages, site_files
 
 KEY_NAME = "demo.pub.pem"
 
@@ -47,14 +41,12 @@ class KitOnDisk:
         archive: The kit.
         attestation: Its signed statements.
         key: The public key that signed them.
-        report: The verifier's rows.
         facts: What a card says about the kit.
     """
 
     archive: Path
     attestation: Path
     key: Path
-    report: Report
     facts: KitFacts
 
 
@@ -135,14 +127,9 @@ def file_evidence(package: Package, measured: Measured, folder: Path) -> Ledger:
         captured,
         evidence.raw,
         extractors(),
-        captured_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        captured_at=clock.now(),
     )
     return file_records(evidence.ledger, lambda _: records).ledger
-
-
-def card_of(package: Package, ledger: Ledger, kit: KitFacts | None) -> Card:
-    """Build a package's card from its definition and the ledger."""
-    return build_card(package, ledger, kit=kit, statuses=read_ladder(package, ledger), fit=read_fit(package, ledger))
 
 
 def pack_kit(package: Package, definition: str, measured: Measured, ledger: Ledger, folder: Path) -> KitOnDisk:
@@ -171,32 +158,8 @@ def pack_kit(package: Package, definition: str, measured: Measured, ledger: Ledg
     write_whole(archive, packed.kit.archive)
     write_whole(attestation, packed.attestation)
     save_key(key, private=place / "demo.key.pem", public=public)
-    report = examine_files(archive, attestation, (public,)).report
-    if report.exit_code != ExitCode.VERIFIED:
-        raise IntegrityError(
-            f"the verifier refuses the kit that was just written, with exit code {report.exit_code}",
-            hint=f"Run: dayzero-verify {archive} --key {public}",
-        )
-    return KitOnDisk(
-        archive=archive,
-        attestation=attestation,
-        key=public,
-        report=report,
-        facts=_facts(package, packed, PublicKey(key.public_key), public),
-    )
-
-
-def _facts(package: Package, packed: Packed, key: PublicKey, public: Path) -> KitFacts:
-    kit = packed.kit
-    weights = {pin.sha256 for pin in package.recipe.model.files}
-    return KitFacts(
-        archive=kit.file_name,
-        size=Bytes(len(kit.archive)),
-        weight_bytes=Bytes(sum(file.size for file in kit.files if file.sha256 in weights)),
-        key_fingerprint=key.keyid,
-        demo_key=True,
-        verify_command=f"dayzero-verify {kit.file_name} --key {public.name}",
-    )
+    facts = facts_of(package, archive, (public,), attestation=attestation)
+    return KitOnDisk(archive=archive, attestation=attestation, key=public, facts=facts)
 
 
 def build_site(package: Package, ledger: Ledger, kit: KitFacts | None, folder: Path) -> Path:

@@ -8,12 +8,17 @@ from dayzero.adapters.site.render import SiteFile, render
 from dayzero.catalog.card import build_card
 from dayzero.catalog.claim_page import claim_pages
 from dayzero.catalog.listing import build_listing, raw_files, read_contents
-from dayzero.catalog.model import KitFacts, Listing
+from dayzero.catalog.model import Card, KitFacts, Listing
 from dayzero.catalog.standing import read_fit, read_ladder
 from dayzero.core.package import Package
 from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.ports import RawStore
 from dayzero.wiring import store
+
+
+def card_of(package: Package, ledger: Ledger, kit: KitFacts | None) -> Card:
+    """Build a package's card from its definition and the ledger."""
+    return build_card(package, ledger, kit=kit, statuses=read_ladder(package, ledger), fit=read_fit(package, ledger))
 
 
 def list_packages(packages: Sequence[Package], ledger: Ledger, raw: RawStore, kits: Mapping[str, KitFacts]) -> Listing:
@@ -29,16 +34,7 @@ def list_packages(packages: Sequence[Package], ledger: Ledger, raw: RawStore, ki
         EvidenceError: The raw file under a claim that stands is gone.
         IntegrityError: A raw file was changed.
     """
-    cards = tuple(
-        build_card(
-            package,
-            ledger,
-            kit=kits.get(package.name),
-            statuses=read_ladder(package, ledger),
-            fit=read_fit(package, ledger),
-        )
-        for package in packages
-    )
+    cards = tuple(card_of(package, ledger, kits.get(package.name)) for package in packages)
     return build_listing(cards, claim_pages(ledger, read_contents(ledger, raw)))
 
 

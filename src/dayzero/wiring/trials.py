@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from dayzero.adapters.evidence_folder import EvidenceFolder
@@ -19,6 +18,7 @@ from dayzero.bringup.repeat import (
 from dayzero.core.package import Package
 from dayzero.evidence.exact import Rate
 from dayzero.evidence.ledger import file_records
+from dayzero.wiring import clock
 from dayzero.wiring.laboratory import LocalWorkbench, new_folder
 from dayzero.wiring.plugins import extractors
 
@@ -69,16 +69,12 @@ def repeat_package(package: Package, folder: Path, count: int, listener: Listene
     evidence = EvidenceFolder(folder / "evidence")
 
     def keep(attempt: Attempt) -> None:
-        records = attempt_records(attempt, evidence.raw, captured_at=_now())
+        records = attempt_records(attempt, evidence.raw, captured_at=clock.now())
         file_records(evidence.ledger, lambda _: records)
         listener.on_attempt(attempt)
 
     attempts = repeat_starts(package, bench, count, on_wait=listener.on_wait, on_attempt=keep)
     summary = starts_summary(package, attempts, bench.environment())
-    claimed = starts_records(package, summary, evidence.raw, extractors(), captured_at=_now())
+    claimed = starts_records(package, summary, evidence.raw, extractors(), captured_at=clock.now())
     file_records(evidence.ledger, lambda _: claimed)
     return StartTrials(attempts=attempts, failures=failure_rate(attempts), summary=summary, evidence=evidence.root)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
