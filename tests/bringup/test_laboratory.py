@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from tests.samples import build, package
+from tests.triage.samples import LOG, root_found
 
 from dayzero.audit.model import Report as AuditReport
 from dayzero.bench.model import Aborted, Environment, Finished, Outcome, Progress
@@ -22,6 +23,7 @@ from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict
 from dayzero.core.workload import Workload
 from dayzero.fit.model import Report as FitReport
 from dayzero.serve.model import Died, Healthy, LogLine, Start, TimedOut
+from dayzero.triage.model import CauseNotInLog, Diagnosis, Link, Role, Started, UnknownWall
 
 OLD = build("1.0")
 CAUSE = LogLine(number=3, text="E unknown model architecture")
@@ -40,6 +42,7 @@ class Bench:
     fitting: Verdict = field(default_factory=lambda: Proven("fits"))
     outcome: Outcome = field(default_factory=lambda: Finished(rows=(), lag_ms=()))
     invalid: tuple[str, ...] = ()
+    diagnosis: Diagnosis = field(default_factory=root_found)
     running: list[str] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
 
@@ -100,6 +103,9 @@ class Session:
     def log(self) -> Captured:
         return Captured(name=self.log_name, content=b"log\n", command="serve")
 
+    def diagnose(self) -> Diagnosis:
+        return self.bench.diagnosis
+
 
 @dataclass
 class Listener:
@@ -133,7 +139,39 @@ def test_a_bring_up_shows_the_wall_first_and_leaves_every_file_it_captured():
     assert [line.split(":")[0] for line in listener.told if ": " in line and " " not in line.split(":")[0]] == [
         "audit", "start", "audit", "fit", "serve", "measure",
     ]  # fmt: skip
-    assert "looks like DZA-2026-001.log:3: E unknown model architecture" in listener.told
+    assert listener.told[listener.told.index("died after 0.10 s with exit code 1") + 1 :][:3] == [
+        "root cause DZA-2026-001.log:3: E unknown model architecture",
+        "wall model-unrecognized: This build does not know the architecture.",
+        "resolution Re-pin.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "told"),
+    [
+        (
+            root_found(confirmed_by=""),
+            "resolution Re-pin. (unconfirmed)",
+        ),
+        (replace(root_found(), wall=UnknownWall()), "wall none that is known"),
+        (
+            CauseNotInLog(last=None, chain=(), reason="Killed.", collect=("dmesg",), wall=UnknownWall(), log=LOG),
+            "not in log DZA-2026-001.log: Killed.",
+        ),
+        (
+            CauseNotInLog(last=None, chain=(), reason="Killed.", collect=("dmesg",), wall=UnknownWall(), log=LOG),
+            "collect dmesg",
+        ),
+        (
+            Started(marker=Link(role=Role.SERVER, line=9, text="listening"), later=None, log=LOG),
+            "log says DZA-2026-001.log:9: listening",
+        ),
+    ],
+)
+def test_what_a_log_says_of_a_failed_start_is_told_and_nothing_more(diagnosis, told):
+    listener = Listener()
+    investigate(with_wall(), Bench(diagnosis=diagnosis), listener)
+    assert told in listener.told
 
 
 def test_the_record_of_a_bring_up_says_what_was_reached_and_where_it_ran():

@@ -29,6 +29,7 @@ from dayzero.evidence.claims import Capture, file_raw
 from dayzero.evidence.model import Claim
 from dayzero.fit.model import Report as FitReport
 from dayzero.serve.model import Died, Healthy, LogLine, Start, TimedOut
+from dayzero.triage.model import Diagnosis
 from dayzero.wiring import plugins
 
 UP = Healthy(seconds=0.5)
@@ -92,6 +93,9 @@ class Session:
 
     def log(self) -> Captured:
         return Captured(name=self.log_name, content=self.bench.log, command="serve")
+
+    def diagnose(self) -> Diagnosis:
+        raise AssertionError(self)
 
 
 def run(bench: Bench, count: int) -> tuple[tuple[Attempt, ...], list[Attempt]]:

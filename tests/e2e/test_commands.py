@@ -94,7 +94,7 @@ def test_serve_serves_until_it_is_interrupted(tmp_path):
         time.sleep(0.05)
 
 
-def test_a_start_that_fails_shows_the_line_that_looks_like_the_cause(tmp_path, dayzero: Run):
+def test_a_start_that_fails_shows_the_line_that_names_the_cause_the_wall_and_what_resolves_it(tmp_path, dayzero: Run):
     source = Path(__file__).parents[2] / "packages" / "demo-kimi-k3-tiny" / "package.toml"
     changed = source.read_text(encoding="utf-8").replace('"--n-ctx", "8192"', '"--n-ctx", "many"')
     (tmp_path / "package.toml").write_text(changed, encoding="utf-8")
@@ -102,7 +102,8 @@ def test_a_start_that_fails_shows_the_line_that_looks_like_the_cause(tmp_path, d
     assert done.returncode == 1, done.stdout + done.stderr
     assert "run/logs/engine.log:" in done.stdout
     assert "n-ctx" in done.stdout
-    assert "triage" in done.stdout
+    assert "  wall        engine-args: " in done.stdout
+    assert "  resolution  " in done.stdout
 
 
 def test_bench_measures_a_package_and_writes_a_receipt_bound_to_its_rows(tmp_path, dayzero: Run):

@@ -3,7 +3,10 @@
 import subprocess
 import tempfile
 import zipfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from packaging.tags import sys_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
@@ -13,6 +16,8 @@ from dayzero.core.errors import InputError, IntegrityError, RemoteError
 from dayzero.core.pins import EngineBuild, Sha256, WheelPin
 
 DOWNLOAD_TIMEOUT_S = 1800
+
+_Answer = TypeVar("_Answer")
 
 
 class WheelFiles:
@@ -36,16 +41,29 @@ class WheelFiles:
         return self._artifact
 
     def names(self) -> tuple[str, ...]:
-        """List all file paths inside the wheel."""
-        with zipfile.ZipFile(self._wheel) as archive:
-            return tuple(archive.namelist())
+        """List all file paths inside the wheel.
+
+        Raises:
+            InputError: The file is no readable archive.
+        """
+        return self._archive(lambda archive: tuple(archive.namelist()))
 
     def read(self, name: str) -> bytes:
-        """Read one file whole."""
+        """Read one file whole.
+
+        Raises:
+            InputError: The archive or the file in it is damaged.
+        """
         if self._kept[0] != name:
-            with zipfile.ZipFile(self._wheel) as archive:
-                self._kept = (name, archive.read(name))
+            self._kept = (name, self._archive(lambda archive: archive.read(name)))
         return self._kept[1]
+
+    def _archive(self, ask: Callable[[zipfile.ZipFile], _Answer]) -> _Answer:
+        try:
+            with zipfile.ZipFile(self._wheel) as archive:
+                return ask(archive)
+        except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+            raise InputError(f"{self._wheel} cannot be read: {error}", hint="Fetch the wheel again.") from error
 
 
 def wheel_for_this_machine(build: EngineBuild) -> WheelPin:

@@ -11,6 +11,7 @@ from dayzero.core.recipe import Recipe
 from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict, verdict_word
 from dayzero.fit.model import Report as FitReport
 from dayzero.serve.model import Died, Healthy, Start, TimedOut
+from dayzero.triage.model import CauseNotInLog, Diagnosis, NamedWall, RootFound, Started
 
 
 def investigate(package: Package, bench: Workbench, narrator: Narrator) -> Laboratory:
@@ -147,7 +148,7 @@ def tell_verdict(verdict: Verdict, narrator: Narrator) -> None:
 
 
 def tell_start(start: Start, session: Session, narrator: Narrator) -> None:
-    """Tell how a start ended, and the line of the log that looks like the cause."""
+    """Tell how a start ended; of one that failed, what its log names as the cause and what resolves it."""
     match start:
         case Healthy(seconds=seconds):
             narrator.say("healthy", f"after {seconds:.2f} s at {session.url}")
@@ -156,8 +157,31 @@ def tell_start(start: Start, session: Session, narrator: Narrator) -> None:
             narrator.say("died", f"after {seconds:.2f} s with exit code {code}")
         case TimedOut(seconds=seconds):
             narrator.say("timed out", f"not healthy after {seconds:.0f} s, the start budget; stopped")
-    if start.root is not None:
-        narrator.say("looks like", f"{session.log_path}:{start.root.number}: {start.root.text.strip()}")
-    else:
-        narrator.say("looks like", f"no line of {session.log_path} names a cause")
-    narrator.say("later", "triage, which names the whole chain of causes, is not part of this version")
+    for label, text in diagnosed(session.diagnose(), session.log_path):
+        narrator.say(label, text)
+
+
+def diagnosed(diagnosis: Diagnosis, log: str) -> tuple[tuple[str, str], ...]:
+    """Put a diagnosis into a line each for the root, the wall and what resolves it.
+
+    Args:
+        diagnosis: The answer to a log.
+        log: What the log is called.
+
+    Returns:
+        Labels and texts.
+    """
+    match diagnosis:
+        case RootFound(root=root, wall=NamedWall() as wall):
+            standing = "" if wall.resolution.confirmed else " (unconfirmed)"
+            return (
+                ("root cause", f"{log}:{root.line}: {root.text}"),
+                ("wall", f"{wall.wall}: {wall.title}"),
+                ("resolution", f"{wall.resolution.text}{standing}"),
+            )
+        case RootFound(root=root):
+            return (("root cause", f"{log}:{root.line}: {root.text}"), ("wall", "none that is known"))
+        case CauseNotInLog(reason=reason, collect=collect):
+            return (("not in log", f"{log}: {reason}"), *(("collect", what) for what in collect))
+        case Started(marker=marker):
+            return (("log says", f"{log}:{marker.line}: {marker.text}"),)

@@ -13,6 +13,7 @@ from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Workload
 from dayzero.fit.model import Report as FitReport
 from dayzero.serve.model import Start
+from dayzero.triage.model import Diagnosis
 
 
 class Session(Protocol):
@@ -45,6 +46,10 @@ class Session(Protocol):
 
     def log(self) -> Captured:
         """Give its log, paths neutralised."""
+        ...
+
+    def diagnose(self) -> Diagnosis:
+        """Say what its log names as the cause, as far as it was written."""
         ...
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import cyclopts
 
-from dayzero.audit.model import Report
+from dayzero.audit.model import Check, Report
 from dayzero.bringup.laboratory import tell_audit
 from dayzero.cli.main import exit_code
 from dayzero.cli.output import OutputFormat, print_json
@@ -56,20 +56,22 @@ def document(report: Report) -> Mapping[str, object]:
         "model": report.model,
         "verdict": verdict_word(report.verdict),
         "reason": report.verdict.reason,
-        "checks": [
-            {
-                "id": check.id,
-                "question": check.question,
-                "verdict": verdict_word(check.verdict),
-                "reason": check.verdict.reason,
-                "places": [_place(place) for place in check.verdict.places],
-            }
-            for check in report.checks
-        ],
+        "checks": [check_document(check) for check in report.checks],
         "remedies": [
             {"advisory": remedy.advisory, "first_build": remedy.first_build, "resolution": remedy.resolution}
             for remedy in report.remedies
         ],
+    }
+
+
+def check_document(check: Check) -> Mapping[str, object]:
+    """Write one question and its answer as a JSON document."""
+    return {
+        "id": check.id,
+        "question": check.question,
+        "verdict": verdict_word(check.verdict),
+        "reason": check.verdict.reason,
+        "places": [_place(place) for place in check.verdict.places],
     }
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from dayzero.bringup.laboratory import diagnosed
 from dayzero.bringup.repeat import FAILURES, Attempt
 from dayzero.cli.main import FINDINGS, PROVEN
 from dayzero.cli.output import OutputFormat, print_json, stderr_console
@@ -10,8 +11,9 @@ from dayzero.evidence.ledger import LEDGER_NAME
 from dayzero.evidence.trials_document import rate_document
 from dayzero.serve.model import Died, Healthy, TimedOut
 from dayzero.wiring import definitions, trials
+from dayzero.wiring.triage import diagnose
 
-_LINE = 80
+_LINE, _LABEL = 80, 12
 
 
 def repeat_start(package: str, output: Path, count: int, output_format: OutputFormat) -> int:
@@ -32,6 +34,9 @@ def repeat_start(package: str, output: Path, count: int, output_format: OutputFo
 
         def tell(attempt: Attempt) -> None:
             console.print(f"start {attempt.number} of {count}: {_ended(attempt)}", markup=False)
+            if attempt.failed:
+                for label, text in diagnosed(diagnose(attempt.log.content), attempt.log.name):
+                    console.print(f"  {label:<{_LABEL}}{text}", markup=False)
 
         found = trials.repeat_package(definition, output, count, trials.Listener(wait, tell))
     ledger = found.evidence / LEDGER_NAME
@@ -51,8 +56,7 @@ def _ended(attempt: Attempt) -> str:
     match attempt.start:
         case Healthy(seconds=seconds):
             return f"healthy after {seconds:.2f} s"
-        case Died(seconds=seconds, exit_code=code, root=root):
-            ended = f"died after {seconds:.2f} s with exit code {code}"
-        case TimedOut(seconds=seconds, root=root):
-            ended = f"not healthy after {seconds:.0f} s, its start budget"
-    return f"{ended}: {root.text.strip()}" if root else ended
+        case Died(seconds=seconds, exit_code=code):
+            return f"died after {seconds:.2f} s with exit code {code}"
+        case TimedOut(seconds=seconds):
+            return f"not healthy after {seconds:.0f} s, its start budget"

@@ -1,6 +1,7 @@
-"""Find and read package definitions and advisories."""
+"""Find and read package definitions, advisories and walls."""
 
 from collections.abc import Collection
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from dayzero.adapters.package_files import load_collected, load_package
 from dayzero.adapters.package_files.positions import line_of
 from dayzero.advisories.model import Advisory
 from dayzero.advisories.parse import parse_advisory
+from dayzero.advisories.walls.model import WallRule
+from dayzero.advisories.walls.parse import in_order, parse_wall
 from dayzero.core.errors import InputError
 from dayzero.core.package import Package
 from dayzero.core.verdict import Place
@@ -72,6 +75,14 @@ def advisories() -> tuple[Advisory, ...]:
         parse_advisory(resources.files("dayzero.advisories").joinpath(name).read_text(encoding="utf-8"), name)
         for name in files
     )
+
+
+@cache
+def walls() -> tuple[WallRule, ...]:
+    """Read every rule that recognises a wall in a log, the more particular ones first."""
+    folder = resources.files("dayzero.advisories.walls")
+    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda entry: entry.name)
+    return in_order(tuple(rule for file in files for rule in parse_wall(file.read_text(encoding="utf-8"), file.name)))
 
 
 def cards_reading(root: Path, slugs: Collection[str]) -> tuple[tuple[str, Place], ...]:

@@ -20,6 +20,7 @@ from dayzero.audit.model import BuildFacts, Unread
 from dayzero.audit.model import Report as AuditReport
 from dayzero.bench.model import Outcome, Progress
 from dayzero.bench.report import Report as BenchReport
+from dayzero.bringup.laboratory import diagnosed
 from dayzero.bringup.model import Captured
 from dayzero.core.errors import InputError, RemoteError
 from dayzero.core.launch import LaunchSpec
@@ -33,11 +34,13 @@ from dayzero.fit.check import fit
 from dayzero.fit.model import Report as FitReport
 from dayzero.serve.model import Healthy, Start
 from dayzero.serve.start import wait_until_healthy
+from dayzero.triage.model import Diagnosis
 from dayzero.wiring.definitions import advisories
 from dayzero.wiring.deploy import launch_of_recipe
 from dayzero.wiring.endpoint import BenchTarget, EndpointMeasurement, measure_endpoint
 from dayzero.wiring.plugins import engine, kernel_library
 from dayzero.wiring.settings import cache_folder, python_executable
+from dayzero.wiring.triage import diagnose
 
 HOST = "127.0.0.1"
 ROWS = "requests.jsonl"
@@ -181,6 +184,10 @@ class LocalSession:
             text = text.replace(os.fsencode(path), name.encode())
         return Captured(name=self._process.log_path().name, content=text, command=" ".join(self._launch.argv))
 
+    def diagnose(self) -> Diagnosis:
+        """Say what its log names as the cause, as far as it was written."""
+        return diagnose(self._process.log())
+
 
 class LocalWorkbench:
     """The laboratory of this machine. Implements ``bringup.ports.Workbench``.
@@ -254,8 +261,8 @@ def bench_package(
     with LocalWorkbench(new_folder(folder)).start(recipe, recipe.engine, "engine.log") as session:
         start = session.wait(on_wait)
         if not isinstance(start, Healthy):
-            cause = f": {start.root.text.strip()}" if start.root else ""
-            raise RemoteError(f"{recipe.engine} did not become healthy{cause}", hint=f"Read {session.log_path}.")
+            said = "; ".join(f"{label}: {text}" for label, text in diagnosed(session.diagnose(), session.log_path))
+            raise RemoteError(f"{recipe.engine} did not become healthy; {said}", hint=f"Read {session.log_path}.")
         return session.measure_endpoint(package.workload, on_progress)
 
 

@@ -1,5 +1,6 @@
-"""Load what is installed: engines, kernel libraries, deploy targets, extractors."""
+"""Load what is installed: engines, kernel libraries, deploy targets, extractors, log dialects."""
 
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar, cast
 
@@ -9,6 +10,7 @@ from dayzero.evidence.ports import Extractors
 from dayzero.extractors.interface import Extractor
 from dayzero.kernels.interface import KernelLibrary
 from dayzero.targets.interface import Target
+from dayzero.triage.dialect import LogDialect
 
 _Plugin = TypeVar("_Plugin")
 
@@ -72,3 +74,14 @@ def extractors() -> Extractors:
             continue  # a claim that needs it is reported as unsupported
         loaded[f"{found.name}@{found.version}"] = found
     return loaded
+
+
+def log_dialect_names() -> tuple[str, ...]:
+    """List the installed log dialects."""
+    return tuple(sorted(_named("dayzero.log_dialects")))
+
+
+@cache
+def log_dialects() -> tuple[LogDialect, ...]:
+    """Load every installed log dialect, in the order of their names."""
+    return tuple(_load("dayzero.log_dialects", "log dialect", name, LogDialect) for name in log_dialect_names())

@@ -7,7 +7,7 @@ from dayzero.audit.model import Facts
 from dayzero.audit.ports import BuildFiles
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.recipe import Recipe
-from dayzero.engines.llamacpp import facts, log
+from dayzero.engines.llamacpp import facts, logs
 from dayzero.engines.llamacpp import launch as launching
 from dayzero.engines.llamacpp.dialect import LlamaCppDialect
 from dayzero.engines.llamacpp.memory import memory_terms
@@ -43,7 +43,7 @@ class LlamaCppEngine:
 
     def looks_like_cause(self, line: str) -> bool:
         """Say whether a log line names a cause."""
-        return log.looks_like_cause(line)
+        return logs.looks_like_cause(line)
 
     def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
         """Size each allocation of one instance."""

@@ -8,9 +8,9 @@ from dayzero.audit.ports import BuildFiles
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.recipe import Recipe
 from dayzero.engines.vllm.architectures import read_architectures
-from dayzero.engines.vllm.cause import looks_like_cause
 from dayzero.engines.vllm.dialect import VllmDialect
 from dayzero.engines.vllm.launch import launch
+from dayzero.engines.vllm.logs import looks_like_cause
 from dayzero.engines.vllm.memory import memory_terms
 from dayzero.engines.vllm.settings import read_settings, settings_in
 from dayzero.fit.model import Term

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dayzero.engines.llamacpp.log import looks_like_cause
+from dayzero.engines.llamacpp.logs import looks_like_cause
 
 LOGS = Path(__file__).parent / "logs"
 CAUSES = {

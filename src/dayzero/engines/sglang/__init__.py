@@ -1,0 +1,1 @@
+"""SGLang: how it writes its log."""

@@ -1,0 +1,1 @@
+"""Text Generation Inference: how it writes its log."""

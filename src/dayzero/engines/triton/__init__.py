@@ -1,0 +1,1 @@
+"""Triton Inference Server: how it writes its log."""

@@ -1,0 +1,1 @@
+"""TensorRT-LLM: how it writes its log."""

@@ -1,0 +1,1 @@
+"""NCCL: how it writes its lines into an engine's log."""

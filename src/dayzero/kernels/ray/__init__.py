@@ -1,0 +1,1 @@
+"""Ray: how it writes its lines into an engine's log."""

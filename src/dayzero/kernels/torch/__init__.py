@@ -1,0 +1,1 @@
+"""PyTorch: how it and its process groups write their lines into an engine's log."""

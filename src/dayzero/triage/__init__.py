@@ -1,0 +1,1 @@
+"""What killed this start, where does the log say so, and what resolves it?"""
