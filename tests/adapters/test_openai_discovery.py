@@ -1,15 +1,18 @@
 """What is found out about a server before anything is measured."""
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from tests.simulators.openai_server import Behaviour, serving
+from tests.simulators.openai_server import Behaviour, serving_in_thread
+from tests.simulators.raw_server import ANSWER, Act, Step, raw_server
 
+from dayzero.adapters.measuring.ask import reachable
+from dayzero.adapters.measuring.server import servers_of
 from dayzero.adapters.openai_discovery import Discovered, discover
-from dayzero.adapters.openai_http import Connection, GenericDialect, open_client
+from dayzero.adapters.openai_http import Connection, GenericDialect, Wording
 from dayzero.bench.model import TokenPool, Usage, WordPool
+from dayzero.bench.openai import owners
 from dayzero.core.errors import DayzeroError, InputError, RemoteError
 
 PLAIN = Behaviour(ttft_s=0.001, itl_s=0.0)
@@ -19,6 +22,8 @@ PLAIN = Behaviour(ttft_s=0.001, itl_s=0.0)
 class Known:
     """The dialect of an engine that owns its models as ``acme``."""
 
+    tokens_without_text = False
+
     def length_fields(self, output_tokens: int) -> Mapping[str, object]:
         return {"max_tokens": output_tokens, "ignore_eos": True}
 
@@ -26,17 +31,17 @@ class Known:
         return GenericDialect().usage(chunk)
 
     def recognises(self, models: Mapping[str, object]) -> bool:
-        entries = models.get("data")
-        return isinstance(entries, list) and all(entry["owned_by"] == "acme" for entry in entries)
+        return set(owners(models)) == {"acme"}
+
+
+def look_at(url: str, *, model: str = "") -> Discovered:
+    server = reachable(servers_of(Connection(url=url)))
+    return discover(server, Wording(server.address, ""), model=model, candidates=(("acme", Known()),))
 
 
 def look(behaviour: Behaviour, *, model: str = "") -> tuple[Discovered, int]:
-    async def run() -> tuple[Discovered, int]:
-        async with serving(behaviour) as server, open_client(Connection(url=server.url)) as client:
-            found = await discover(client, model=model, candidates=(("acme", Known()),))
-            return found, len(server.seen)
-
-    return asyncio.run(run())
+    with serving_in_thread(behaviour) as server:
+        return look_at(server.url, model=model), len(server.seen)
 
 
 @pytest.mark.parametrize("form", ["content", "prompt"])
@@ -47,7 +52,7 @@ def test_token_ids_are_drawn_from_plain_text_that_the_server_tokenized_itself(fo
     assert found.pool.overhead == 0
     assert len(set(found.pool.ids)) == len(found.pool.ids) > 300
     assert min(found.pool.ids) >= 100
-    assert probes == 3
+    assert probes == 1
 
 
 def test_the_engine_that_recognises_the_model_list_gives_the_dialect():
@@ -135,9 +140,64 @@ def test_what_stops_a_measurement_is_said_with_a_way_out(
     ],
 )
 def test_an_address_that_leads_nowhere_is_named(url: str, family: type[DayzeroError], message: str):
-    async def run() -> None:
-        async with open_client(Connection(url=url)) as client:
-            await discover(client, model="", candidates=())
-
     with pytest.raises(family, match=message):
-        asyncio.run(run())
+        look_at(url)
+
+
+def documents(*bodies: bytes) -> Callable[[int], Sequence[Step]]:
+    """Answer the first questions with documents, and everything after them with a stream."""
+
+    def steps(number: int) -> Sequence[Step]:
+        if number >= len(bodies):
+            return [ANSWER]
+        return [b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(bodies[number]), bodies[number], Act.CLOSE]
+
+    return steps
+
+
+MODELS = b'{"data":[{"id":"m"}]}'
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        pytest.param(b"[" * 100_000, id="nested without end"),
+        pytest.param(b'{"tokens":%s}' % str([-number for number in range(400)]).encode(), id="below zero"),
+        pytest.param(
+            b'{"tokens":%s}' % str([10**30 + number for number in range(400)]).encode(), id="beyond any integer"
+        ),
+        pytest.param(b'{"tokens":%s}' % str([2**31 + number for number in range(400)]).encode(), id="beyond 32 bits"),
+        pytest.param(b'{"tokens":[true,false]}', id="no numbers"),
+    ],
+)
+def test_token_ids_that_can_be_none_are_not_sent(tokens: bytes):
+    with raw_server(documents(MODELS, tokens, tokens)) as server:
+        found = look_at(server.url)
+    assert isinstance(found.pool, WordPool)
+    assert not any(b'"prompt":[' in request for request in server.requests)
+
+
+@pytest.mark.parametrize(
+    ("listing", "message"),
+    [
+        (b"[" * 100_000, "did not answer JSON"),
+        (b'"' + b"x" * 17_000_000, "larger than 16 MiB"),
+        (b'{"data":{"id":"m"}}', "lists no model"),
+        (b'{"data":[{"id":7},{"id":null}]}', "lists no model"),
+    ],
+)
+def test_a_list_of_models_that_is_none_is_refused(listing: bytes, message: str):
+    with raw_server(documents(listing)) as server, pytest.raises(RemoteError, match=message):
+        look_at(server.url)
+
+
+def test_what_a_list_of_models_holds_besides_does_not_matter():
+    with raw_server(documents(b'{"data":[{"id":"m","aliases":5},{"id":7},"x"]}')) as server:
+        assert look_at(server.url, model="m").how.model == "m"
+
+
+def test_only_a_few_of_many_models_are_named():
+    many = ", ".join(f'{{"id":"m{number}"}}' for number in range(3_000))
+    with raw_server(documents(f'{{"data":[{many}]}}'.encode())) as server, pytest.raises(InputError) as caught:
+        look_at(server.url)
+    assert caught.value.message == "3000 models are served there: m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, ..."

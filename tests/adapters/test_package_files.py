@@ -5,6 +5,7 @@ import pytest
 from dayzero.adapters.package_files import load_collected, load_package, parse_package
 from dayzero.core.errors import InputError
 from dayzero.core.pins import FromSeed, InDistribution
+from dayzero.core.workload import ClosedLoop, Constant, Poisson, Ramp, Slo
 
 PACKAGES = Path(__file__).parents[2] / "packages"
 TEXT = (PACKAGES / "demo-kimi-k3-tiny" / "package.toml").read_text(encoding="utf-8")
@@ -86,3 +87,46 @@ def test_a_missing_or_unreadable_definition_is_bad_input(tmp_path):
     (tmp_path / "package.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="utf-8"):
         load_package(tmp_path / "package.toml")
+
+
+C4 = 'name = "c4"\nconcurrency = 4\n'
+
+
+@pytest.mark.parametrize(
+    ("keys", "field", "value"),
+    [
+        ("", "load", ClosedLoop()),
+        ("load = { constant_per_s = 20 }", "load", Constant(20.0)),
+        ("load = { poisson_per_s = 2.5 }", "load", Poisson(2.5)),
+        (
+            "load = { ramp = { start_per_s = 0, end_per_s = 9, over_s = 30 } }",
+            "load",
+            Ramp(start_per_s=0.0, end_per_s=9.0, over_s=30.0),
+        ),
+        ("turns = 4\nthink_s = 1.5", "think_s", 1.5),
+        ("shared_prefix_tokens = 32", "shared_prefix_tokens", 32),
+        ("slo = { ttft_ms = 200, e2e_ms = 4000 }", "slos", (Slo("ttft_ms", 200.0), Slo("e2e_ms", 4000.0))),
+    ],
+)
+def test_a_cell_says_when_its_requests_are_sent_and_what_they_have_to_keep(keys: str, field: str, value: object):
+    cell = parse_package(TEXT.replace(C4, f"{C4}{keys}\n"), "package.toml").workload.cells[1]
+    assert getattr(cell, field) == value
+
+
+@pytest.mark.parametrize(
+    ("keys", "complaint"),
+    [
+        ("load = { poisson_per_s = 2, constant_per_s = 2 }", "load needs exactly one form"),
+        ("load = {}", "load needs exactly one form"),
+        ("load = { poisson_per_s = 0 }", "cells\\[1\\].load.poisson_per_s: Expected `float` > 0"),
+        ("load = { burst_per_s = 2 }", "cells\\[1\\].load.burst_per_s: Object contains unknown field"),
+        ("turns = 3", "workload.cells\\[1\\]: requests is no multiple of 3 turns"),
+        ("think_s = 1", "workload.cells\\[1\\]: think_s without turns"),
+        ("slo = { speed = 3 }", "cells\\[1\\].slo.speed: Object contains unknown field"),
+    ],
+)
+def test_a_load_that_makes_no_sense_is_named_with_its_cell(keys: str, complaint: str):
+    with pytest.raises(InputError, match=f"package.toml:\\d+: .*{complaint}") as raised:
+        parse_package(TEXT.replace(C4, f"{C4}{keys}\n"), "package.toml")
+    line = int(raised.value.message.split(":")[1])
+    assert TEXT[: TEXT.index(C4)].count("\n") <= line <= TEXT[: TEXT.index(C4)].count("\n") + 4

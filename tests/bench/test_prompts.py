@@ -4,20 +4,33 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dayzero.bench.model import TextPrompt, TokenPool, TokenPrompt, WordPool
-from dayzero.bench.prompts import corrected, probe_prompt, requests_of
+from dayzero.bench.model import Request, TextPrompt, TokenPool, TokenPrompt, WordPool
+from dayzero.bench.prompts import PromptWriter, corrected, probe_prompt
 from dayzero.core.errors import InputError
-from dayzero.core.workload import Cell, Workload
+from dayzero.core.workload import Cell, Workload, with_nonce
 
 
 def workload(*cells: Cell, seed: int = 7) -> Workload:
     return Workload(seed=seed, cells=cells)
 
 
-def cell(name: str = "c1", *, requests: int = 5, warmup: int = 2, input_tokens: int = 16) -> Cell:
+def cell(
+    name: str = "c1", *, requests: int = 5, warmup: int = 2, input_tokens: int = 16, shared_prefix_tokens: int = 0
+) -> Cell:
     return Cell(
-        name=name, concurrency=1, requests=requests, warmup_requests=warmup, input_tokens=input_tokens, output_tokens=4
+        name=name,
+        concurrency=1,
+        requests=requests,
+        warmup_requests=warmup,
+        input_tokens=input_tokens,
+        output_tokens=4,
+        shared_prefix_tokens=shared_prefix_tokens,
     )
+
+
+def requests_of(plan: Workload, each: Cell, pool: TokenPool) -> list[Request]:
+    writer = PromptWriter(plan, each, pool)
+    return [writer.drawn(position) for position in range(each.size)]
 
 
 def ids_of(plan: Workload, pool: TokenPool) -> list[tuple[int, ...]]:
@@ -71,6 +84,44 @@ def test_another_seed_gives_other_prompts():
     first, other = (ids_of(workload(cell(), seed=seed), POOL) for seed in (1, 2))
     assert not set(first) & set(other)
     assert first[0][0] != other[0][0]
+
+
+def digits(numbers: int, pool: int) -> int:
+    return next(width for width in range(64) if pool**width >= numbers)
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    pool=st.integers(2, 60),
+    prefix=st.integers(0, 30),
+    own=st.integers(1, 20),
+    requests=st.integers(1, 60),
+)
+def test_prompts_have_the_declared_tokens_in_common_and_differ_right_after_them(
+    *, seed: int, pool: int, prefix: int, own: int, requests: int
+):
+    width = digits(requests, pool)
+    assume(own >= max(width, 1))
+    asked = cell(requests=requests, warmup=0, input_tokens=prefix + own, shared_prefix_tokens=prefix)
+    for nonce in ("", "step 2"):
+        prompts = ids_of(with_nonce(workload(asked, seed=seed), nonce), TokenPool(ids=tuple(range(pool))))
+        assert {len(prompt) for prompt in prompts} == {prefix + own}
+        assert len({prompt[:prefix] for prompt in prompts}) == 1
+        assert len({prompt[prefix : prefix + width] for prompt in prompts}) == requests
+
+
+def test_a_nonce_changes_the_first_tokens_of_every_prompt_and_nothing_else():
+    plan = workload(cell(requests=40, warmup=4, input_tokens=64, shared_prefix_tokens=8))
+    plain, one, other = (ids_of(with_nonce(plan, nonce), POOL) for nonce in ("", "first half", "second half"))
+    for first, second, third in zip(plain, one, other, strict=True):
+        assert first[7:] == second[7:] == third[7:]  # a pool of 40: seven digits make 2**32
+        assert len({first[:7], second[:7], third[:7]}) == 3
+    assert not {prompt[:7] for prompt in one} & {prompt[:7] for prompt in other}
+
+
+def test_requests_are_numbered_through_the_whole_workload():
+    plan = workload(cell("a", requests=2, warmup=1), cell("b", requests=2, warmup=0))
+    assert [request.number for each in plan.cells for request in requests_of(plan, each, POOL)] == [0, 1, 2, 3, 4]
 
 
 def test_warmup_comes_first_and_indices_start_anew_in_each_phase():

@@ -9,10 +9,10 @@ from tests.samples import build, package
 from tests.triage.samples import LOG, root_found
 
 from dayzero.audit.model import Report as AuditReport
-from dayzero.bench.model import Aborted, Environment, Finished, Outcome, Progress
+from dayzero.bench.model import Aborted, ClientLoad, Completed, Ending, Environment, Outcome, Progress
 from dayzero.bench.report import Report as BenchReport
 from dayzero.bringup.laboratory import investigate
-from dayzero.bringup.model import Captured, Measured, Stopped
+from dayzero.bringup.model import Captured, Measured, Run, Stopped
 from dayzero.bringup.record import bringup_record
 from dayzero.core.hardware import HostMemory
 from dayzero.core.package import Package, Wall
@@ -29,6 +29,18 @@ OLD = build("1.0")
 CAUSE = LogLine(number=3, text="E unknown model architecture")
 
 
+NO_LOAD = ClientLoad(
+    lag_ms=(),
+    window_s=0.0,
+    cpu_s=0.0,
+    waited_s=0.0,
+    total_cpu_s=0.0,
+    memory_bytes=0,
+    connections=0,
+    clock_moved_ns=0,
+)
+
+
 @dataclass
 class Bench:
     """Answers as told, and notes which engines run."""
@@ -40,9 +52,10 @@ class Bench:
         default_factory=lambda: {"1.0": Died(seconds=0.1, exit_code=1, root=CAUSE), "2.0": Healthy(seconds=0.5)}
     )
     fitting: Verdict = field(default_factory=lambda: Proven("fits"))
-    outcome: Outcome = field(default_factory=lambda: Finished(rows=(), lag_ms=()))
+    ending: Ending = field(default_factory=Completed)
     invalid: tuple[str, ...] = ()
     diagnosis: Diagnosis = field(default_factory=root_found)
+    again: str = ""
     running: list[str] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
 
@@ -85,20 +98,25 @@ class Session:
         on_wait(0.0, "loading")
         return self.bench.starts[self.build.version]
 
-    def measure(
-        self, workload: Workload, on_progress: Callable[[Progress], None]
-    ) -> tuple[Outcome, BenchReport, Captured]:
+    def measure(self, workload: Workload, on_progress: Callable[[Progress], None]) -> Run:
         on_progress(Progress(cell="c1", phase="measured", done=1, planned=1, failed=0))
-        environment = Environment(client="test", cores=1, load_before=0.0, load_after=0.0)
+        environment = Environment(client="test", client_sha256="", stamps="", cores=1, load_before=0.0, load_after=0.0)
         report = BenchReport(
             seed=workload.seed,
             cells=(),
             environment=environment,
-            lag_ms=(),
+            client=NO_LOAD,
+            tokens=0,
+            judgements=(),
             invalid_because=self.bench.invalid,
             notes=(),
         )
-        return self.bench.outcome, report, Captured(name="requests.jsonl", content=b"{}\n", command="bench")
+        return Run(
+            outcome=Outcome(rows=(), ending=self.bench.ending, client=NO_LOAD),
+            report=report,
+            captured=(Captured(name="requests.jsonl", content=b"{}\n", command="bench"),),
+            again=self.bench.again,
+        )
 
     def log(self) -> Captured:
         return Captured(name=self.log_name, content=b"log\n", command="serve")
@@ -202,7 +220,7 @@ def test_the_record_of_a_bring_up_says_what_was_reached_and_where_it_ran():
             Bench(starts={"1.0": TimedOut(seconds=1, root=None), "2.0": TimedOut(seconds=60, root=None)}),
             "serve", Undecided, "not healthy after 60 s",
         ),
-        (Bench(outcome=Aborted(reason="server gone", rows=(), lag_ms=())), "measure", Undecided, "server gone"),
+        (Bench(ending=Aborted(reason="server gone")), "measure", Undecided, "server gone"),
         (Bench(invalid=("c1: cached",)), "measure", Undecided, "not valid: c1: cached"),
     ],
 )  # fmt: skip
@@ -215,7 +233,7 @@ def test_whatever_is_not_proven_stops_it_there_with_the_reason_and_no_engine_lef
 
 
 def test_a_measurement_that_ends_early_keeps_its_rows_and_its_log():
-    found = investigate(package(), Bench(outcome=Aborted(reason="x", rows=(), lag_ms=())), Listener())
+    found = investigate(package(), Bench(ending=Aborted(reason="x")), Listener())
     assert isinstance(found, Stopped)
     assert found.kept == ("requests.jsonl", "engine.log")
 
@@ -237,3 +255,12 @@ def test_without_walls_the_first_audit_is_of_the_pinned_build():
     listener = Listener()
     investigate(replace(package()), Bench(), listener)
     assert listener.told[0] == "audit: xllamacpp==2.0, before it is started"
+
+
+def test_a_measurement_that_was_run_again_is_told_as_that():
+    listener = Listener()
+    assert isinstance(investigate(package(), Bench(again="measured twice: the client was late"), listener), Measured)
+    assert "again measured twice: the client was late" in listener.told
+    quiet = Listener()
+    investigate(package(), Bench(), quiet)
+    assert not [told for told in quiet.told if told.startswith("again")]

@@ -10,9 +10,8 @@ from tests.samples import package
 from tests.simulators.evidence_store import MemoryRaw
 
 from dayzero.audit.model import Report as AuditReport
-from dayzero.bench.model import Outcome, Progress
-from dayzero.bench.report import Report as BenchReport
-from dayzero.bringup.model import Captured
+from dayzero.bench.model import Progress
+from dayzero.bringup.model import Captured, Run
 from dayzero.bringup.repeat import (
     Attempt,
     attempt_records,
@@ -86,9 +85,7 @@ class Session:
         on_wait(0.0, "loading")
         return self.bench.script[len(self.bench.started) - 1]
 
-    def measure(
-        self, workload: Workload, on_progress: Callable[[Progress], None]
-    ) -> tuple[Outcome, BenchReport, Captured]:
+    def measure(self, workload: Workload, on_progress: Callable[[Progress], None]) -> Run:
         raise AssertionError((workload, on_progress))
 
     def log(self) -> Captured:

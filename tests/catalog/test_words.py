@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 from tests.catalog.sample import tiny
 
 from dayzero.catalog.words import (
+    cell_words,
     floor_words,
     load_words,
     origin_words,
@@ -12,6 +15,7 @@ from dayzero.catalog.words import (
 from dayzero.core.hardware import System
 from dayzero.core.pins import Commit, FromSeed, HubRevision, InDistribution, ModelOrigin, Sha256
 from dayzero.core.quantities import Bytes
+from dayzero.core.workload import Poisson
 from dayzero.evidence.locator import LineLocator, Locator, PointerLocator, WholeFile
 
 
@@ -44,6 +48,15 @@ def test_a_load_says_how_many_at_once_how_many_in_all_and_how_long():
         "prompts from seed 20260727"
     )
     assert load_words((("cell", "c1"),), tiny().workload).startswith("1 request in flight, ")
+
+
+def test_a_rate_and_a_shared_prefix_are_said_too():
+    (cell, *_) = tiny().workload.cells
+    words = cell_words(replace(cell, concurrency=256, load=Poisson(20.0), shared_prefix_tokens=32))
+    assert words == (
+        "requests: 20 a second as a Poisson process, at most 256 in flight, 64 measured after 4 warm-up, "
+        "128 prompt tokens and 64 output tokens each, the first 32 the same for all"
+    )
 
 
 def test_a_number_that_belongs_to_no_cell_has_no_load():

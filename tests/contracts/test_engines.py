@@ -117,6 +117,53 @@ def test_an_exception_with_a_message_is_a_cause(engine: Engine):
     assert engine.looks_like_cause("ModuleNotFoundError: No module named 'kernels'")
 
 
+def logs(engine: Engine) -> list[bytes]:
+    """Give the recorded logs of its starts (``tests/engines/<name>/logs/``)."""
+    found = [path.read_bytes() for path in (Path(__file__).parents[1] / "engines" / engine.name / "logs").iterdir()]
+    assert found, "an engine brings recorded logs"
+    return found
+
+
+def test_what_a_launch_asks_for_names_what_asked(engine: Engine, recipe: Recipe):
+    launch = engine.launch(recipe, memory_bytes=7)
+    asked = engine.asked(launch)
+    assert asked == engine.asked(launch)
+    assert all(one.name and one.value and one.by for one in asked)
+
+
+def test_what_was_resolved_stands_in_a_line_of_the_log(engine: Engine):
+    stated = [(one, log.splitlines()) for log in logs(engine) for one in engine.resolved(log)]
+    assert stated, "a recorded log states something"
+    for one, lines in stated:
+        assert one.name
+        assert one.value
+        assert lines[one.line - 1].strip()
+
+
+def test_the_phases_of_a_start_take_time_and_stand_in_its_log(engine: Engine):
+    phases = [(phase, log.count(b"\n") + 1) for log in logs(engine) for phase in engine.start_phases(log)]
+    assert phases, "a recorded log tells a phase"
+    for phase, lines in phases:
+        assert phase.name
+        assert phase.seconds >= 0
+        assert 1 <= phase.line <= lines
+
+
+@pytest.mark.parametrize("log", [b"", b"\xff\xfe\x00", b"Traceback (most recent call last):\n  ...\nMemoryError\n"])
+def test_a_log_that_states_nothing_gives_nothing(engine: Engine, log: bytes):
+    assert engine.resolved(log) == ()
+    assert engine.start_phases(log) == ()
+
+
+def test_a_log_that_is_cut_off_states_no_more_than_the_whole_one(engine: Engine):
+    for log in logs(engine):
+        whole = {(one.name, one.line) for one in engine.resolved(log)}
+        lines = log.splitlines(keepends=True)
+        for count in range(0, len(lines), max(len(lines) // 20, 1)):
+            cut = b"".join(lines[:count])
+            assert {(one.name, one.line) for one in engine.resolved(cut)} <= whole
+
+
 def test_an_exact_length_is_asked_for(engine: Engine):
     fields = engine.dialect.length_fields(37)
     assert fields["max_tokens"] == 37

@@ -114,7 +114,11 @@ def test_bench_measures_a_package_and_writes_a_receipt_bound_to_its_rows(tmp_pat
     assert done.returncode == 0, done.stdout + done.stderr
     receipt = json.loads((tmp_path / "rows" / "receipt.json").read_text(encoding="utf-8"))
     rows = (tmp_path / "rows" / "requests.jsonl").read_bytes()
-    assert receipt["rows_sha256"] == hashlib.sha256(rows).hexdigest()
+    digests = {entry["file"]: entry["sha256"] for entry in receipt["raw"]}
+    assert digests["requests.jsonl"] == hashlib.sha256(rows).hexdigest()
+    assert {"reads.bin", "telemetry.jsonl", "logs/engine.log"} <= set(digests)
+    assert receipt["dispatched"]
+    assert receipt["start_phases"]
     assert receipt["valid"] is True
     assert json.loads(done.stdout)["cells"][0]["metrics"]["ttft_ms"]["n"] == 64
 

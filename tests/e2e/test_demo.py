@@ -157,7 +157,7 @@ def test_an_engine_killed_in_mid_measurement_leaves_its_rows_no_receipt_and_exit
     assert "stopped at measure" in said
     assert "no receipt was written" in said
     assert rows.read_bytes().count(b"\n") >= 3
-    assert all(json.loads(line)["schema"] == "dayzero/bench-row/v1" for line in rows.read_bytes().splitlines())
+    assert all(json.loads(line)["schema"] == "dayzero/bench-row/v2" for line in rows.read_bytes().splitlines())
     assert not (run_folder(tmp_path) / "kit").exists()
     assert engines_below(tmp_path) == []
 
@@ -197,6 +197,6 @@ def test_a_disk_that_is_full_is_said_and_what_was_measured_stays(small_disk, emb
     assert done.returncode == 3, done.stdout + done.stderr
     assert "error: the disk is full" in done.stderr
     assert "hint: " in done.stderr
-    assert (run_folder(small_disk) / "requests.jsonl").stat().st_size > 0
+    assert (run_folder(small_disk) / "reads.bin").stat().st_size > 0
     assert not (run_folder(small_disk) / "kit").exists()
     assert engines_below(small_disk) == []

@@ -7,7 +7,7 @@ import pytest
 from tests.bench.sample_rows import row, rows
 
 from dayzero.bench.model import Row, Usage
-from dayzero.bench.rows import encode
+from dayzero.bench.rows import encode, read
 from dayzero.core.errors import EvidenceError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.locator import LineLocator, Locator, PointerLocator, WholeFile
@@ -41,6 +41,7 @@ def ask(raw_file: bytes, *, locator: Locator | None = None, **asked: str) -> str
         ("tpot_ms", "p50", "1", "15.0"),
         ("e2e_ms", "p50", "1", "90.0"),
         ("output_tok_s", "total", "3", "33.333"),
+        ("ttfo_ms", "p50", "1", "50.0"),
         ("requests", "count", "0", "20"),
         ("requests", "count", "", "20"),
         ("failed", "count", "", "0"),
@@ -73,6 +74,21 @@ def test_rows_that_speak_against_their_figures_give_none(changes: dict[str, Any]
     spoilt = raw(*TWENTY[:-1], replace(TWENTY[-1], **changes))
     with pytest.raises(EvidenceError, match=complaint):
         ask(spoilt)
+
+
+V1 = b"".join(
+    b'{"schema":"dayzero/bench-row/v1","cell":"c1","phase":"measured","index":%d,"input_tokens":8,"output_tokens":3,'
+    b'"sent_ns":%d,"first_byte_ns":140,"content_ns":[%d,%d],"end_ns":%d,"status":200,'
+    b'"usage":{"prompt_tokens":8,"completion_tokens":3,"cached_tokens":0},"error":""}\n'
+    % (at, at * 50_000_000 + 1, at * 50_000_000 + 2, at * 50_000_000 + 3, at * 50_000_000 + 90_000_001)
+    for at in range(20)
+)
+
+
+def test_the_rate_of_an_old_file_stays_what_it_was_and_a_new_one_leaves_out_the_tail():
+    assert ask(V1, metric="output_tok_s", statistic="total", decimals="3") == "57.692"  # 60 tokens in 1.04 s
+    again = b"".join(encode(row) for row in read(V1).rows)
+    assert ask(again, metric="output_tok_s", statistic="total", decimals="3") == "60.000"  # 57 tokens in 0.95 s
 
 
 def test_failures_can_still_be_counted():

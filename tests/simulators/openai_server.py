@@ -17,6 +17,7 @@ class Behaviour:
     ttft_s: float = 0.02
     itl_s: float = 0.002
     header_s: float = 0.0
+    slots: int = 0  # completions served at once, the others queue; 0: no limit
     tokens_per_chunk: int = 1
     tokens: int | None = None  # instead of the number asked for
     models: tuple[str, ...] = ("sim",)
@@ -68,6 +69,7 @@ class OpenAiServer:
         self.most_in_flight = 0
         self.port = 0
         self._in_flight = 0
+        self._slots = asyncio.Semaphore(behaviour.slots) if behaviour.slots else contextlib.nullcontext()
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
 
@@ -115,7 +117,10 @@ class OpenAiServer:
         self._in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self._in_flight)
         try:
-            return await self._complete(writer, seen)
+            async with self._slots:
+                if self.behaviour.slots:
+                    seen.received_ns = time.monotonic_ns()
+                return await self._complete(writer, seen)
         finally:
             self._in_flight -= 1
 

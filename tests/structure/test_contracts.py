@@ -34,7 +34,7 @@ def house(tmp_path):
 def test_the_house_as_it_stands_keeps_every_contract():
     done = lint(ROOT)
     assert done.returncode == 0, done.stdout
-    assert "7 kept, 0 broken" in done.stdout
+    assert "8 kept, 0 broken" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,8 @@ def test_the_house_as_it_stands_keeps_every_contract():
         ("core/errors.py", "import dayzero.evidence.model", "What may see what, high to low"),
         ("fit/check.py", "import httpx", "A part does no I/O of its own"),
         ("evidence/model.py", "import subprocess", "A part does no I/O of its own"),
+        ("bench/report.py", "import numpy", "else waits for them"),
+        ("wiring/window.py", "import scipy.stats", "else waits for them"),
         ("serve/model.py", "import dayzero.serve.ports", "A model never imports its ports"),
         ("catalog/model.py", "import dayzero.bench.model", "The catalog never imports the laboratory"),
         ("core/pins.py", "import dayzero.core.recipe", "No cycles, at any depth"),

@@ -28,7 +28,7 @@ def disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             raise RemoteError(
                 f"the disk is full: {target} could not be written", hint="Free some space, or choose another folder."
             ) from error

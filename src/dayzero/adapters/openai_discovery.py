@@ -1,31 +1,40 @@
 """Find out what an OpenAI-compatible endpoint serves, which engine answers, and how prompts of a known length are sent."""
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-import httpx
 import msgspec
 
-from dayzero.adapters.openai_http import GenericDialect, OpenAiEndpoint, Route, Speech
-from dayzero.bench.model import PromptPool, Request, Row, TokenPool, WordPool
+from dayzero.adapters.measuring.ask import Reply, ask, explain
+from dayzero.adapters.measuring.client import INTERRUPTED, MeasuringClient
+from dayzero.adapters.measuring.records import Records
+from dayzero.adapters.measuring.server import Server
+from dayzero.adapters.openai_http import GenericDialect, Route, Speech, Wording
+from dayzero.bench.answer import printable
+from dayzero.bench.http1 import MalformedResponseError
+from dayzero.bench.model import Aborted, Exhausted, PromptPool, ReadsHeader, Request, Row, TokenPool, Wait, WordPool
+from dayzero.bench.parse import parse
 from dayzero.bench.ports import Dialect
 from dayzero.bench.prompts import corrected, probe_prompt
+from dayzero.bench.reads import encode_header
 from dayzero.core.errors import InputError, RemoteError
+from dayzero.core.workload import Cell
 
-_ANSWER_S = 30.0
-_PROBE_S = 120.0
+_ANSWER_S: Final = 30.0
+_PROBE_S: Final = 120.0
 _OK, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 200, 401, 403, 404
-_SMALLEST_POOL = 32
-_PROBE_TOKENS = 32
+_SMALLEST_POOL: Final = 32
+_PROBE_TOKENS: Final = 32
+_NAMED: Final = 10  # of the models of a server that has many
+_IDS: Final = 2**31  # engines keep token ids in 32 bits
 _SHORT_WORDS, _LONG_WORDS = 16, 48
-_PROBE_OUTPUT_TOKENS = 4
-_CLOSES = (
+_PROBE_OUTPUT_TOKENS: Final = 4
+_CLOSES: Final = (
     "the server closes the connection after each answer: each request opens a new one, which is in no latency figure"
 )
-_PAUSE_S = 0.05
-_UNVERIFIED = "the server reports no usage, so the length of the prompts is not verified"
+_PAUSE_S: Final = 0.05
+_UNVERIFIED: Final = "the server reports no usage, so the length of the prompts is not verified"
 
 # Short words that most tokenizers keep whole, so that their tokens are ordinary text and a text prompt's length is known.
 _PLAIN_TEXT = """
@@ -65,11 +74,12 @@ class Discovered:
     notes: tuple[str, ...]
 
 
-async def discover(client: httpx.AsyncClient, *, model: str, candidates: Sequence[tuple[str, Dialect]]) -> Discovered:
-    """Look at an endpoint, and send it a few short probes.
+def discover(server: Server, wording: Wording, *, model: str, candidates: Sequence[tuple[str, Dialect]]) -> Discovered:
+    """Look at an endpoint, and send it a few short probes, at the same time where one does not build on the other.
 
     Args:
-        client: The open connection pool.
+        server: Where it is.
+        wording: Writes the requests.
         model: The model to use; ``""`` means the only one.
         candidates: Names and dialects of the known engines, in the order in which they are tried.
 
@@ -77,21 +87,20 @@ async def discover(client: httpx.AsyncClient, *, model: str, candidates: Sequenc
         InputError: The model has to be named, or is not served.
         RemoteError: The endpoint cannot be reached, or answers no probe.
     """
-    listing = await _models(client, optional=bool(model))
+    listing = _models(server, wording, optional=bool(model))
     chosen = _choose(listing, model)
     recognised = ((name, dialect) for name, dialect in candidates if listing and dialect.recognises(listing))
     engine, dialect = next(recognised, ("", GenericDialect()))
-    probes = _Probes(client, chosen, dialect)
+    probes = _Probes(server, wording, chosen, dialect)
     notes = () if engine else ("no known engine was recognised: the model may end before the asked number of tokens",)
     for find in (probes.tokens, probes.words, probes.chat):
-        route, pool, found_notes = await find()
+        route, pool, found_notes = find()
         if pool is not None:
-            keeps = await probes.keeps_connection(route, pool)
-            how = Speech(model=chosen, route=route, dialect=dialect, keeps_connection=keeps)
-            kept = () if keeps else (_CLOSES,)
+            how = Speech(model=chosen, route=route, dialect=dialect, keeps_connection=probes.kept)
+            kept = () if probes.kept else (_CLOSES,)
             return Discovered(engine=engine, how=how, pool=pool, notes=(*notes, *found_notes, *kept))
     raise RemoteError(
-        f"{client.base_url} streams neither completions nor chat completions of {chosen!r}: {probes.last_error}",
+        f"{server.address} streams neither completions nor chat completions of {chosen!r}: {probes.last_error}",
         hint="Check the server's log; dayzero needs a streaming OpenAI-compatible endpoint.",
     )
 
@@ -100,23 +109,30 @@ _Found = tuple[Route, PromptPool | None, tuple[str, ...]]
 
 
 class _Probes:
-    """Tries one form of prompt after the other."""
+    """Tries one form of prompt after the other.
 
-    def __init__(self, client: httpx.AsyncClient, model: str, dialect: Dialect) -> None:
+    Attributes:
+        kept: Whether the connections of the last probes stood a moment after their answers.
+        last_error: What the last failed probe said.
+    """
+
+    def __init__(self, server: Server, wording: Wording, model: str, dialect: Dialect) -> None:
+        self.kept = False
         self.last_error = ""
-        self._client = client
+        self._server = server
+        self._wording = wording
         self._model = model
         self._dialect = dialect
         self._sent = 0
 
-    async def tokens(self) -> _Found:
+    def tokens(self) -> _Found:
         """Token ids on the completions route: the only form whose length is exact by construction."""
         route: Route = "/v1/completions"
-        ids = await self._safe_ids()
+        ids = self._safe_ids()
         if len(ids) < _SMALLEST_POOL:
             return route, None, ()
         pool = TokenPool(ids=ids)
-        row = await self._probe(route, pool, _PROBE_TOKENS)
+        (row,) = self._probe(route, pool, _PROBE_TOKENS)
         if not row.ok:
             return route, None, ()
         if row.usage is None:
@@ -127,7 +143,7 @@ class _Probes:
         if not 0 < overhead < _PROBE_TOKENS:
             return route, None, ()
         pool = replace(pool, overhead=overhead)
-        row = await self._probe(route, pool, _PROBE_TOKENS)
+        (row,) = self._probe(route, pool, _PROBE_TOKENS)
         exact = row.usage is not None and row.usage.prompt_tokens == _PROBE_TOKENS
         return (
             route,
@@ -135,20 +151,19 @@ class _Probes:
             (f"the server adds {overhead} tokens to every prompt; they are counted in",),
         )
 
-    async def words(self) -> _Found:
+    def words(self) -> _Found:
         """Text on the completions route."""
-        return await self._text("/v1/completions")
+        return self._text("/v1/completions")
 
-    async def chat(self) -> _Found:
+    def chat(self) -> _Found:
         """Text on the chat route."""
-        return await self._text("/v1/chat/completions")
+        return self._text("/v1/chat/completions")
 
-    async def _text(self, route: Route) -> _Found:
+    def _text(self, route: Route) -> _Found:
         pool = WordPool(words=tuple(dict.fromkeys(_PLAIN_TEXT.split())))
-        short = await self._probe(route, pool, _SHORT_WORDS)
+        short, long = self._probe(route, pool, _SHORT_WORDS, _LONG_WORDS)
         if not short.ok:
             return route, None, ()
-        long = await self._probe(route, pool, _LONG_WORDS)
         if short.usage is None or long.usage is None:
             return route, pool, (f"prompts are sent as text; {_UNVERIFIED}",)
         pool = corrected(
@@ -156,35 +171,48 @@ class _Probes:
         )
         return route, pool, ("the server takes no token ids: prompts are sent as text",)
 
-    async def keeps_connection(self, route: Route, pool: PromptPool) -> bool:
-        """See whether a connection still stands a moment after a streamed answer, and can be used again."""
-        length = _PROBE_TOKENS + pool.overhead
+    def _probe(self, route: Route, pool: PromptPool, *lengths: int) -> tuple[Row, ...]:
+        """Send prompts of these lengths at once, and see whether the connections still stand a moment after the answers."""
+        requests = tuple(self._request(pool, length) for length in lengths)
+        records = Records()
+        records.parts.append(encode_header(_NO_RUN))
         how = Speech(model=self._model, route=route, dialect=self._dialect)
-        endpoint = OpenAiEndpoint(self._client, how, timeout_s=_PROBE_S)
-        await endpoint.complete(self._request(pool, length))
-        await asyncio.sleep(_PAUSE_S)
-        opened = endpoint.connections
-        row = await endpoint.complete(self._request(pool, length))
-        # What the server closes now must not be met by the first measured request.
-        await asyncio.sleep(_PAUSE_S)
-        return row.ok and endpoint.connections == opened
+        client = MeasuringClient(self._server, self._wording, how, records, timeout_s=_PROBE_S)
+        cell = Cell(
+            name=_PROBE,
+            concurrency=len(requests),
+            requests=len(requests),
+            warmup_requests=0,
+            input_tokens=1,
+            output_tokens=_PROBE_OUTPUT_TOKENS,
+        )
+        try:
+            ending = client.run(_AtOnce(requests), cell=cell, on_progress=lambda _: None)
+            # What the server closes now must not be met by the first measured request.
+            self.kept = client.settle(_PAUSE_S)
+        finally:
+            client.close()
+        rows = sorted(parse(records.parts, self._dialect.usage).rows, key=lambda row: row.number)
+        if len(rows) < len(requests) or ending == Aborted(reason=INTERRUPTED):
+            raise KeyboardInterrupt
+        for row in rows:
+            self._check(row)
+        return tuple(rows)
 
-    async def _probe(self, route: Route, pool: PromptPool, length: int) -> Row:
-        how = Speech(model=self._model, route=route, dialect=self._dialect, keeps_connection=False)
-        row = await OpenAiEndpoint(self._client, how, timeout_s=_PROBE_S).complete(self._request(pool, length))
+    def _check(self, row: Row) -> None:
         self.last_error = row.error or self.last_error
         if row.error and not row.status:
             raise RemoteError(
-                f"{self._client.base_url} did not answer a probe: {row.error}", hint="Check that the server runs."
+                f"{self._server.address} did not answer a probe: {row.error}", hint="Check that the server runs."
             )
         if row.status in {_UNAUTHORIZED, _FORBIDDEN}:
-            raise _no_access(self._client.base_url, row.status)
-        return row
+            raise _no_access(self._server, row.status)
 
     def _request(self, pool: PromptPool, length: int) -> Request:
         self._sent += 1
         return Request(
-            cell="probe",
+            number=self._sent,
+            cell=_PROBE,
             phase="warmup",
             index=self._sent,
             prompt=probe_prompt(pool, length=length, key=str(self._sent)),
@@ -192,7 +220,7 @@ class _Probes:
             output_tokens=_PROBE_OUTPUT_TOKENS,
         )
 
-    async def _safe_ids(self) -> tuple[int, ...]:
+    def _safe_ids(self) -> tuple[int, ...]:
         """Ask the server for the token ids of plain text, in llama.cpp's form and then in vLLM's."""
         forms: tuple[dict[str, Any], ...] = (
             {"content": _PLAIN_TEXT, "add_special": False},
@@ -200,56 +228,88 @@ class _Probes:
         )
         for form in forms:
             try:
-                answer = await self._client.post("/tokenize", json=form, timeout=_ANSWER_S)
-                tokens = _document(answer).get("tokens")
-            except (httpx.HTTPError, RemoteError):
+                question = self._wording.plain("POST", "/tokenize", form)
+                tokens = _document("/tokenize", ask(self._server, question, timeout_s=_ANSWER_S)).get("tokens")
+            except (OSError, RemoteError):
                 continue
-            if isinstance(tokens, list) and tokens and all(type(token) is int for token in tokens):
+            if isinstance(tokens, list) and all(type(token) is int and 0 <= token < _IDS for token in tokens):
                 return tuple(dict.fromkeys(tokens))
         return ()
 
 
-async def _models(client: httpx.AsyncClient, *, optional: bool) -> Mapping[str, Any]:
+_PROBE: Final = "probe"
+_NO_RUN: Final = ReadsHeader(
+    server="", model="", route="", engine="", seed=0, cells=(), pool_sha256="", boot="", client=_PROBE
+)
+
+
+class _AtOnce:
+    """Sends a few requests as soon as there are streams for them. Implements ``bench.ports.Plan``."""
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self._left = list(reversed(requests))
+
+    def take(self, elapsed_ns: int) -> Request | Wait | Exhausted:  # noqa: ARG002  (the port's)
+        """Give the next one."""
+        return self._left.pop() if self._left else Exhausted()
+
+    def ended(self, request: Request, elapsed_ns: int, reply: Callable[[], str]) -> None:
+        """Nothing follows from an answer."""
+
+
+def _models(server: Server, wording: Wording, *, optional: bool) -> Mapping[str, Any]:
     try:
-        answer = await client.get("/v1/models", timeout=_ANSWER_S)
-    except httpx.HTTPError as error:
+        reply = ask(server, wording.plain("GET", "/v1/models"), timeout_s=_ANSWER_S)
+    except (OSError, MalformedResponseError) as error:
         raise RemoteError(
-            f"{client.base_url} cannot be reached: {error or type(error).__name__}",
+            f"{server.address} cannot be reached: {explain(error)}",
             hint="Start the server, or check the address and the port.",
         ) from error
-    if answer.status_code in {_UNAUTHORIZED, _FORBIDDEN}:
-        raise _no_access(client.base_url, answer.status_code)
-    if answer.status_code == _NOT_FOUND and optional:
+    if reply.status in {_UNAUTHORIZED, _FORBIDDEN}:
+        raise _no_access(server, reply.status)
+    if reply.status == _NOT_FOUND and optional:
         return {}
-    return _document(answer)
+    if reply.status == _NOT_FOUND:
+        raise RemoteError(
+            f"{server.address} has no list of models (404)",
+            hint="Name the model with --model, if the address is that of an OpenAI-compatible server.",
+        )
+    return _document(f"{server.address}/v1/models", reply)
 
 
 def _choose(listing: Mapping[str, Any], model: str) -> str:
-    entries = [entry for entry in listing.get("data") or [] if isinstance(entry, Mapping)]
-    names = [str(entry.get("id")) for entry in entries]
-    also = [alias for entry in entries for alias in entry.get("aliases") or []]
+    entries = [entry for entry in _as_list(listing.get("data")) if isinstance(entry, Mapping)]
+    names = [name for entry in entries if isinstance(name := entry.get("id"), str)]
     if model:
-        if names and model not in {*names, *also}:
-            raise InputError(f"no model {model!r} is served there", hint=f"Use one of: {', '.join(names)}.")
+        also = [alias for entry in entries for alias in _as_list(entry.get("aliases"))]
+        if names and model not in (*names, *also):
+            raise InputError(f"no model {model!r} is served there", hint=f"Use one of: {_named(names)}.")
         return model
     if not names:
         raise RemoteError("the endpoint lists no model", hint="Load one, or name it with --model.")
     if len(names) > 1:
-        raise InputError(f"{len(names)} models are served there: {', '.join(names)}", hint="Choose one with --model.")
+        raise InputError(f"{len(names)} models are served there: {_named(names)}", hint="Choose one with --model.")
     return names[0]
 
 
-def _document(answer: httpx.Response) -> Mapping[str, Any]:
-    where = f"{answer.request.url}"
-    if answer.status_code != _OK:
-        text = " ".join(answer.text.split())[:200]
+def _named(names: Sequence[str]) -> str:
+    return ", ".join((*names[:_NAMED], "...") if len(names) > _NAMED else names)
+
+
+def _as_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _document(where: str, reply: Reply) -> Mapping[str, Any]:
+    if reply.status != _OK:
+        text = printable(reply.body.decode(errors="replace"))[:200]
         raise RemoteError(
-            f"{where} answered {answer.status_code}: {text}".removesuffix(": "),
+            f"{where} answered {reply.status}: {text}".removesuffix(": "),
             hint="Wait until the server is ready; check that it is an OpenAI-compatible one.",
         )
     try:
-        document = msgspec.json.decode(answer.content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        document = msgspec.json.decode(reply.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RemoteError(
             f"{where} did not answer JSON", hint="Check that it is an OpenAI-compatible server."
         ) from error
@@ -258,7 +318,8 @@ def _document(answer: httpx.Response) -> Mapping[str, Any]:
     return document
 
 
-def _no_access(url: httpx.URL, status: int) -> RemoteError:
+def _no_access(server: Server, status: int) -> RemoteError:
     return RemoteError(
-        f"{url} refuses access ({status})", hint="Name the variable that holds the key: --api-key-env VARIABLE."
+        f"{server.address} refuses access ({status})",
+        hint="Name the variable that holds the key: --api-key-env VARIABLE.",
     )

@@ -1,32 +1,21 @@
-"""An OpenAI-compatible endpoint over HTTP/1.1, read chunk by chunk.
+"""How an OpenAI-compatible endpoint is addressed and asked: its address, its dialect, and the bytes of a request."""
 
-No retry, no proxy from the environment, no compression. Each stamp is taken when a received piece is handed over, before
-anything in it is looked at; an event has the stamp of the piece that completed it. A request counts as sent when its
-connection stands, so that opening one is in no latency figure.
-"""
-
-import asyncio
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-import httpx
 import msgspec
 
-from dayzero.adapters.sse import SseSplitter
-from dayzero.bench.model import Request, Row, TextPrompt, TokenPrompt, Usage
+from dayzero.bench.model import ChatPrompt, Request, TextPrompt, TokenPrompt, Usage
 from dayzero.bench.openai import read_usage
 from dayzero.bench.ports import Dialect
-from dayzero.core.errors import InputError, RemoteError
+from dayzero.core.errors import InputError
 
 Route: TypeAlias = Literal["/v1/completions", "/v1/chat/completions"]
 
-_OK = 200
-_LARGEST_PORT = 65535
-_CONNECT_S = 10.0
-_ERROR_BODY_BYTES = 4096
-_ERROR_TEXT = 300
+_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,44 +24,64 @@ class Connection:
 
     Attributes:
         url: Its address; a trailing ``/v1`` is allowed.
-        streams: Connections that are kept, one a stream.
         timeout_s: Seconds after which a request without an end becomes a row with an error.
         api_key: Bearer token, ``""`` for none.
+        ca_file: Certificates to trust instead of the system's.
     """
 
     url: str
-    streams: int = 1
     timeout_s: float = 600.0
     api_key: str = field(default="", repr=False)
+    ca_file: Path | None = None
 
 
-def open_client(connection: Connection) -> httpx.AsyncClient:
-    """Open the connection pool; nothing is sent yet.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A parsed address.
+
+    Attributes:
+        scheme: ``http`` or ``https``.
+        host: Name or address, without brackets.
+        port: Port.
+        prefix: Path in front of every route, ``""`` for none.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    prefix: str
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the ``Host`` header has them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.prefix}"
+
+
+def parse_address(text: str) -> Address:
+    """Read the address of an endpoint.
 
     Raises:
-        InputError: The address is not one of http or https.
+        InputError: It is not one of http or https.
     """
-    headers = {"accept-encoding": "identity", "user-agent": "dayzero-bench"}
-    if connection.api_key:
-        headers["authorization"] = f"Bearer {connection.api_key}"
-    return httpx.AsyncClient(
-        base_url=_base_url(connection.url),
-        headers=headers,
-        trust_env=False,
-        timeout=httpx.Timeout(None, connect=_CONNECT_S),
-        limits=httpx.Limits(max_connections=connection.streams, max_keepalive_connections=connection.streams),
-    )
-
-
-def _base_url(address: str) -> httpx.URL:
-    wrong = InputError(f"not an address: {address!r}", hint="Give it as http://HOST:PORT.")
+    wrong = InputError(f"not an address: {text!r}", hint="Give it as http://HOST:PORT.")
     try:
-        url = httpx.URL(address.rstrip("/").removesuffix("/v1"))
-    except httpx.InvalidURL as error:
+        parts = urlsplit(text.rstrip("/").removesuffix("/v1"))
+        port = parts.port
+    except ValueError as error:
         raise wrong from error
-    if url.scheme not in {"http", "https"} or not url.host or not (url.port is None or 0 < url.port <= _LARGEST_PORT):
+    strange = parts.query or parts.fragment or parts.username or not text.isascii() or any(map(str.isspace, text))
+    if parts.scheme not in _PORTS or not parts.hostname or port == 0 or strange:
         raise wrong
-    return url
+    return Address(
+        scheme=parts.scheme,
+        host=parts.hostname,
+        port=port or _PORTS[parts.scheme],
+        prefix=parts.path.rstrip("/"),
+    )
 
 
 class GenericDialect:
@@ -88,6 +97,11 @@ class GenericDialect:
     def usage(self, chunk: Mapping[str, object]) -> Usage | None:
         """Read ``usage`` as the OpenAI API defines it."""
         return read_usage(chunk)
+
+    @property
+    def tokens_without_text(self) -> bool:
+        """Nothing is known that would let an empty chunk count."""
+        return False
 
     def recognises(self, models: Mapping[str, object]) -> bool:  # noqa: ARG002  (it is asked last, and takes what is left)
         """Take any endpoint."""
@@ -112,174 +126,54 @@ class Speech:
     keeps_connection: bool = True
 
 
-class OpenAiEndpoint:
-    """Sends requests to one model of one endpoint. Implements ``bench.ports.Endpoint``."""
+class Wording:
+    """Writes requests as bytes: no compression is asked for, and nothing is taken from the environment.
 
-    def __init__(self, client: httpx.AsyncClient, how: Speech, *, timeout_s: float) -> None:
-        self.connections = 0  # opened so far
-        self._client = client
-        self._how = how
-        self._timeout_s = timeout_s
+    Args:
+        address: Where they go.
+        api_key: Bearer token, ``""`` for none.
 
-    async def complete(self, request: Request) -> Row:
-        """Send one request and read its answer to the end."""
-        seen = _Seen()
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                await self._stream(request, seen)
-        except TimeoutError:
-            seen.error = f"timeout: no end of the answer after {self._timeout_s:g} s"
-        except httpx.HTTPError as error:
-            seen.error = f"{type(error).__name__}: {error}".removesuffix(": ")
-        except (RemoteError, _BadStreamError) as error:
-            seen.error = str(error)
-        self.connections += seen.connections
-        return Row(
-            cell=request.cell,
-            phase=request.phase,
-            index=request.index,
-            input_tokens=request.input_tokens,
-            output_tokens=request.output_tokens,
-            sent_ns=seen.sent_ns,
-            first_byte_ns=seen.first_byte_ns,
-            content_ns=tuple(seen.content_ns),
-            end_ns=seen.end_ns or time.monotonic_ns(),
-            status=seen.status,
-            usage=seen.usage,
-            error=seen.error,
-        )
+    Raises:
+        InputError: The key holds characters that no header can carry.
+    """
 
-    async def _stream(self, request: Request, seen: "_Seen") -> None:
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
-        if not self._how.keeps_connection:
-            headers["connection"] = "close"
-        async with self._client.stream(
-            "POST",
-            self._how.route,
-            content=msgspec.json.encode(self._body(request)),
-            headers=headers,
-            extensions={"trace": seen.trace},
-        ) as response:
-            seen.status = response.status_code
-            if response.status_code != _OK:
-                raise _BadStreamError(await _refusal(response))
-            if response.headers.get("content-encoding", "identity") != "identity":
-                raise _BadStreamError("stream: the server compressed it against the request, so nothing can be stamped")
-            await self._read(response, seen)
+    def __init__(self, address: Address, api_key: str) -> None:
+        if not api_key.isprintable() or not api_key.isascii():
+            raise InputError("the API key holds characters that no header can carry", hint="Check the variable.")
+        self._prefix = address.prefix
+        self._headers = f"host: {address.authority}\r\nuser-agent: dayzero-bench\r\naccept-encoding: identity\r\n"
+        if api_key:
+            self._headers += f"authorization: Bearer {api_key}\r\n"
 
-    async def _read(self, response: httpx.Response, seen: "_Seen") -> None:
-        splitter = SseSplitter()
-        async for piece in response.aiter_raw():
-            now_ns = time.monotonic_ns()
-            seen.first_byte_ns = seen.first_byte_ns or now_ns
-            seen.last_piece_ns = now_ns
-            for event in splitter.feed(piece):
-                self._take(event, now_ns, seen)
-        seen.end_ns = time.monotonic_ns()
-        for event in splitter.close():
-            self._take(event, seen.last_piece_ns, seen)
-        if not seen.finished:
-            kind = response.headers.get("content-type", "without a content type")
-            raise _BadStreamError(f"stream: it ended without [DONE] and without a finish_reason ({kind})")
-        if not seen.content_ns:
-            raise _BadStreamError("stream: no chunk carried text")
+    def plain(self, method: str, path: str, document: object | None = None) -> bytes:
+        """Write a request that is answered by one document."""
+        body = b"" if document is None else msgspec.json.encode(document)
+        kind = "content-type: application/json\r\n" if body else ""
+        return self._whole(f"{method} {self._prefix}{path}", f"connection: close\r\n{kind}", body)
 
-    def _take(self, event: bytes, stamp_ns: int, seen: "_Seen") -> None:
-        if event.strip() == b"[DONE]":
-            seen.finished = True
-            return
-        chunk = _decoded(event)
-        if chunk.get("error"):
-            raise _BadStreamError(f"server: {_message(chunk)}")
-        choices = [choice for choice in _as_list(chunk.get("choices")) if isinstance(choice, Mapping)]
-        if any(_has_text(choice) for choice in choices):
-            seen.content_ns.append(stamp_ns)
-        seen.finished = seen.finished or any(choice.get("finish_reason") for choice in choices)
-        seen.usage = self._how.dialect.usage(chunk) or seen.usage
-
-    def _body(self, request: Request) -> dict[str, Any]:
+    def streamed(self, how: Speech, request: Request) -> bytes:
+        """Write a request whose answer is streamed."""
         body: dict[str, Any] = {
-            "model": self._how.model,
+            "model": how.model,
             "temperature": 0,
             "stream": True,
             "stream_options": {"include_usage": True},
-            **self._how.dialect.length_fields(request.output_tokens),
+            **how.dialect.length_fields(request.output_tokens),
         }
         match request.prompt:
             case TokenPrompt(ids=ids):
                 body["prompt"] = ids
-            case TextPrompt(text=text) if self._how.route == "/v1/completions":
+            case TextPrompt(text=text) | ChatPrompt(text=text) if how.route == "/v1/completions":
                 body["prompt"] = text
             case TextPrompt(text=text):
                 body["messages"] = [{"role": "user", "content": text}]
-        return body
+            case ChatPrompt(messages=messages):
+                body["messages"] = messages
+        headers = "content-type: application/json\r\naccept: text/event-stream\r\n"
+        if not how.keeps_connection:
+            headers += "connection: close\r\n"
+        return self._whole(f"POST {self._prefix}{how.route}", headers, msgspec.json.encode(body))
 
-
-class _BadStreamError(Exception):
-    """The answer cannot be measured; its text goes into the row."""
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What has been seen of one request so far."""
-
-    sent_ns: int = 0
-    first_byte_ns: int = 0
-    last_piece_ns: int = 0
-    content_ns: list[int] = field(default_factory=list)
-    end_ns: int = 0
-    status: int = 0
-    usage: Usage | None = None
-    error: str = ""
-    finished: bool = False
-    connections: int = 0
-
-    async def trace(self, event: str, _info: Mapping[str, object]) -> None:
-        """Stamp the moment at which the connection stands and the request is about to be written."""
-        if event == "http11.send_request_headers.started":
-            self.sent_ns = time.monotonic_ns()
-        elif event == "connection.connect_tcp.started":
-            self.connections += 1
-
-
-async def _refusal(response: httpx.Response) -> str:
-    body = b""
-    async for piece in response.aiter_raw():
-        body += piece
-        if len(body) > _ERROR_BODY_BYTES:
-            break
-    try:
-        text = _message(_decoded(body))
-    except _BadStreamError:
-        text = body.decode(errors="replace")
-    text = " ".join(text.split())[:_ERROR_TEXT]
-    return f"http {response.status_code}: {text}".removesuffix(": ")
-
-
-def _decoded(event: bytes) -> Mapping[str, Any]:
-    try:
-        chunk = msgspec.json.decode(event)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        quote = event[:80].decode(errors="replace")
-        raise _BadStreamError(f"malformed: not JSON ({error}): {quote}") from error
-    if not isinstance(chunk, Mapping):
-        raise _BadStreamError(f"malformed: not a JSON object: {event[:80].decode(errors='replace')}")
-    return chunk
-
-
-def _message(document: Mapping[str, Any]) -> str:
-    error = document.get("error", document)
-    if isinstance(error, Mapping):
-        error = error.get("message") or error.get("detail") or error
-    return error if isinstance(error, str) else msgspec.json.encode(error).decode()
-
-
-def _has_text(choice: Mapping[str, Any]) -> bool:
-    delta = choice.get("delta")
-    if not isinstance(delta, Mapping):
-        return bool(choice.get("text"))
-    return any(delta.get(key) for key in ("content", "reasoning_content", "reasoning", "tool_calls"))
-
-
-def _as_list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+    def _whole(self, line: str, headers: str, body: bytes) -> bytes:
+        head = f"{line} HTTP/1.1\r\n{self._headers}{headers}content-length: {len(body)}\r\n\r\n"
+        return head.encode("ascii") + body

@@ -79,6 +79,11 @@ class ChildProcess:
         """Process id of the engine, which is also its group's."""
         return self._process.pid
 
+    def leave_free(self, core: int | None) -> None:
+        """Keep it off one core; said right after its start, before it has threads. ``None``: it may use all."""
+        with contextlib.suppress(OSError):  # it has ended already
+            os.sched_setaffinity(self.pid, os.sched_getaffinity(self.pid) - {core})
+
     def exit_code(self) -> int | None:
         """Give the exit code, or ``None`` while it runs."""
         return self._process.poll()

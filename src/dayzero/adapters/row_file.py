@@ -1,68 +1,51 @@
-"""A file that rows are added to, one JSON line each."""
+"""Files of measurements: made new, appended to, never overwritten."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from dayzero.adapters.disk import disk_errors
-from dayzero.bench.model import Row
-from dayzero.bench.rows import encode
+from dayzero.adapters.disk import disk_errors, whole_file
 from dayzero.core.errors import InputError
 
 
-class RowFile:
-    """A new file of rows; each row is handed to the operating system before ``add`` returns. Implements ``bench.ports.RowSink``."""
+def create(path: Path) -> int:
+    """Create a file and the folders above it, and give its descriptor; a file that is there already is never touched.
 
-    def __init__(self, path: Path) -> None:
-        """Create the file and the folders above it; a file that is there already is never touched.
-
-        Raises:
-            InputError: The file exists.
-            RemoteError: It cannot be written.
-        """
-        self._path = path
-        with disk_errors(path):
-            _make_folder(path.parent)
-            try:
-                self._descriptor = os.open(
-                    path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644
-                )
-            except FileExistsError as error:
-                raise exists_error(path) from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def add(self, row: Row) -> None:
-        """Append one row.
-
-        Raises:
-            RemoteError: The disk is full; a part of the row may stand at the end of the file.
-        """
-        left = memoryview(encode(row))
-        with disk_errors(self._path):
-            while left:
-                left = left[os.write(self._descriptor, left) :]
-
-    def close(self) -> None:
-        """Make all rows durable and close the file; a file without a row is removed."""
-        if self._descriptor < 0:
-            return
-        descriptor, self._descriptor = self._descriptor, -1
+    Raises:
+        InputError: The file exists, or a folder above it is a file.
+        RemoteError: It cannot be written.
+    """
+    with disk_errors(path):
+        _make_folder(path.parent)
         try:
-            with disk_errors(self._path):
-                if os.fstat(descriptor).st_size:
-                    os.fsync(descriptor)
-                else:
-                    self._path.unlink(missing_ok=True)
-        finally:
-            os.close(descriptor)
+            return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except FileExistsError as error:
+            raise exists_error(path) from error
+
+
+def write_all(descriptor: int, content: bytes, path: Path) -> None:
+    """Hand bytes to the operating system.
+
+    Raises:
+        RemoteError: The disk is full; a part of them may have been written.
+    """
+    left = memoryview(content)
+    with disk_errors(path):
+        while left:
+            left = left[os.write(descriptor, left) :]
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write lines as they come, whole or not at all; what stood there was made from the same raw file, and is replaced.
+
+    Raises:
+        RemoteError: The disk is full or the path cannot be written.
+    """
+    with whole_file(path) as temporary, temporary.open("wb") as stream:
+        for line in lines:
+            stream.write(line)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def exists_error(path: Path) -> InputError:
@@ -73,5 +56,7 @@ def exists_error(path: Path) -> InputError:
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"{folder} is not a folder", hint="Choose another folder with -o.") from error
+    except (FileExistsError, NotADirectoryError, FileNotFoundError) as error:
+        raise InputError(
+            f"{folder} is not a folder, and cannot become one", hint="Choose another folder with -o."
+        ) from error

@@ -83,10 +83,13 @@ class _Investigation:
                 return Stopped(step="serve", verdict=_did_not_start(start), kept=(session.log_path,))
             narrator.step("measure", _workload_in_words(self._package))
             environment = self._bench.environment()
-            outcome, report, rows = session.measure(self._package.workload, narrator.measuring)
+            run = session.measure(self._package.workload, narrator.measuring)
             log = session.log()
-        if isinstance(outcome, Aborted):
-            verdict = Undecided(f"the measurement ended early: {outcome.reason}")
+        if run.again:
+            narrator.say("again", run.again)
+        outcome, report = run.outcome, run.report
+        if isinstance(outcome.ending, Aborted):
+            verdict = Undecided(f"the measurement ended early: {outcome.ending.reason}")
             return Stopped(step="measure", verdict=verdict, kept=(session.rows_path, session.log_path))
         if not report.valid:
             verdict = Undecided("the measurement is not valid: " + "; ".join(report.invalid_because))
@@ -97,7 +100,7 @@ class _Investigation:
             fit=fitted,
             start=start,
             bench=report,
-            captured=(rows, _start_record(self._recipe, start), log, *(wall.log for wall in walls)),
+            captured=(*run.captured, _start_record(self._recipe, start), log, *(wall.log for wall in walls)),
             environment=environment,
         )
 

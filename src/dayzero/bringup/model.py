@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dayzero.audit.model import Report as AuditReport
+from dayzero.bench.model import Outcome
 from dayzero.bench.report import Report as BenchReport
 from dayzero.core.package import Wall
 from dayzero.core.verdict import Verdict
@@ -18,6 +19,23 @@ class Captured:
     name: str
     content: bytes
     command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A measurement.
+
+    Attributes:
+        outcome: What it brought.
+        report: What was made of it.
+        captured: Its rows, and its receipt where it is valid.
+        again: Why it was measured a second time, ``""`` where it was not.
+    """
+
+    outcome: Outcome
+    report: BenchReport
+    captured: tuple[Captured, ...]
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dayzero.audit.model import Report as AuditReport
-from dayzero.bench.model import Outcome, Progress
-from dayzero.bench.report import Report as BenchReport
-from dayzero.bringup.model import Captured
+from dayzero.bench.model import Progress
+from dayzero.bringup.model import Captured, Run
 from dayzero.core.pins import EngineBuild
 from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Workload
@@ -38,10 +37,8 @@ class Session(Protocol):
         """Wait until it is healthy, has ended, or its start budget is used up."""
         ...
 
-    def measure(
-        self, workload: Workload, on_progress: Callable[[Progress], None]
-    ) -> tuple[Outcome, BenchReport, Captured]:
-        """Run the grid; the rows are on disk as they come, and are given back as captured."""
+    def measure(self, workload: Workload, on_progress: Callable[[Progress], None]) -> Run:
+        """Run the grid; what is received is on disk as it comes. Where only the client was at fault, it is run once more."""
         ...
 
     def log(self) -> Captured:

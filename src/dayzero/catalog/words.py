@@ -7,7 +7,7 @@ from dayzero.catalog.model import FitState
 from dayzero.catalog.page_model import PageState
 from dayzero.core.hardware import System
 from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin
-from dayzero.core.workload import Cell, Workload
+from dayzero.core.workload import Cell, ClosedLoop, Workload, pace_words
 from dayzero.evidence.locator import (
     CsvLocator,
     JsonlLocator,
@@ -113,10 +113,13 @@ def load_words(parameters: tuple[tuple[str, str], ...], workload: Workload) -> s
 
 
 def cell_words(cell: Cell) -> str:
-    """Say one point of the grid: how many at once, how many in all, how long."""
+    """Say one point of the grid: how many at once or how often, how many in all, how long."""
+    plain = isinstance(cell.load, ClosedLoop) and cell.turns == 1
+    pace = f"{_count(cell.concurrency, 'request')} in flight" if plain else f"requests: {pace_words(cell)}"
+    shared = f", the first {cell.shared_prefix_tokens} the same for all" if cell.shared_prefix_tokens else ""
     return (
-        f"{_count(cell.concurrency, 'request')} in flight, {cell.requests} measured after {cell.warmup_requests} warm-up, "
-        f"{_count(cell.input_tokens, 'prompt token')} and {_count(cell.output_tokens, 'output token')} each"
+        f"{pace}, {cell.requests} measured after {cell.warmup_requests} warm-up, "
+        f"{_count(cell.input_tokens, 'prompt token')} and {_count(cell.output_tokens, 'output token')} each{shared}"
     )
 
 

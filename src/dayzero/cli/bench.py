@@ -1,60 +1,22 @@
 """``dayzero bench``: how fast, measured how?"""
 
-import asyncio
 import contextlib
-import json
 import os
-import secrets
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import cyclopts
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from dayzero.adapters.disk import digest_of, write_whole
 from dayzero.adapters.openai_http import Connection
-from dayzero.bench import document
-from dayzero.bench.metrics import CHUNK_GAP, ITL, Figure, Summary, minimum_sample
-from dayzero.bench.model import Progress as BenchProgress
-from dayzero.bench.report import CellReport, Report
-from dayzero.cli import bench_starts
+from dayzero.bench.model import Progress, Row
+from dayzero.cli.bench_load import Load, knee_search, workload
 from dayzero.cli.main import PROVEN, UNDECIDED
-from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
-from dayzero.core.verdict import Undecided
-from dayzero.core.workload import Cell, Workload
-from dayzero.wiring import definitions, endpoint, laboratory
-
-_SEED_BITS = 32
-_SMALL = 100
-_LINE = 80
-_TOO_SMALL = "n too small"
-
-
-@cyclopts.Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """What is sent.
-
-    Attributes:
-        concurrency: Requests in flight at once (a closed loop).
-        requests: Measured requests; p50 needs 11 of them, p90 64, p99 662.
-        warmup: Requests before them that enter no figure; as many as --concurrency when left out.
-        input_tokens: Prompt tokens of each request, as the server counts them.
-        output_tokens: Tokens asked of each request.
-        seed: Seed of the prompts; a new one each time when left out, so that no prefix cache can know them.
-    """
-
-    concurrency: int = 1
-    requests: int = 32
-    warmup: int | None = None
-    input_tokens: int = 128
-    output_tokens: int = 64
-    seed: int | None = None
+from dayzero.wiring import endpoint, run_files
 
 
 @cyclopts.Parameter(name="*")
@@ -63,43 +25,58 @@ class Target:
     """Where it is sent.
 
     Attributes:
-        url: Address of an OpenAI-compatible server (http://HOST:PORT).
+        url: Address of an OpenAI-compatible server (http://HOST:PORT or https://HOST).
         model: Model to ask for; the only one that is served when left out.
         api_key_env: Environment variable that holds the API key.
+        ca_file: PEM file of certificates to trust instead of the system's.
         timeout: Seconds after which a request counts as failed.
+        processes: Processes that share the streams; more than one only where the client says that it lags, and has cores.
+        resume: Go on with the interrupted run in the output folder: what was in flight is sent again.
     """
 
     url: str | None = None
     model: str = ""
     api_key_env: str | None = None
+    ca_file: Path | None = None
     timeout: float = 600.0
+    processes: int = 1
+    resume: Annotated[bool, cyclopts.Parameter(negative=())] = False
 
 
 def bench(  # noqa: PLR0913  (each argument is one option, or a group of them)
     package: str | None = None,
     /,
     *,
+    read: Path | None = None,
+    export: str = "",
+    report: bool | None = None,
     repeat_start: int | None = None,
     output: Annotated[Path, cyclopts.Parameter(name=["--output", "-o"])] = Path("dayzero-bench"),
     output_format: OutputFormat = "text",
     target: Target | None = None,
     load: Load | None = None,
 ) -> int:
-    """Measure an endpoint: one raw row a request, figures by one set of definitions, and whether to believe them.
+    """Measure an endpoint: every read kept raw, figures by one set of definitions, and whether to believe them.
 
     Give either a package (its engine is started, its own workload is measured) or --url. Exit 0: every request was
     measured and nothing speaks against the figures; 3: something does, or the server went away. With --repeat-start
-    nothing is measured but how often a start fails; exit 1: one did.
+    nothing is measured but how often a start fails; exit 1: one did. With --read nothing is measured either: what another
+    tool wrote is checked, exit 1: something speaks against it.
 
     Args:
         package: Package definition to start and measure.
+        read: File or folder of a run: another tool's, or one of ours to export again.
+        export: Formats to write besides, joined with commas.
+        report: Write report.html; when left out, it is written where the result is printed as text.
         repeat_start: Start the package so many times instead, and give the rate of failed starts with its exact interval.
-        output: Folder for requests.jsonl; rows that are there already are never overwritten.
+        output: Folder for reads, rows, receipt and report; what was measured there already is never overwritten.
         output_format: How the result is written to stdout.
         target: Where it is sent.
         load: What is sent.
     """
     aim, sent = target or Target(), load or Load()
+    if read is not None:
+        return _read(read, export, output_format, alone=package is None and aim == Target() and load is None)
     if package is not None and load is not None:
         raise InputError(
             "a package is measured under its own workload", hint="Leave the load's options out, or give --url."
@@ -109,43 +86,102 @@ def bench(  # noqa: PLR0913  (each argument is one option, or a group of them)
             "give either a package or --url", hint="For a server that runs: dayzero bench --url http://HOST:PORT"
         )
     if repeat_start is not None:
-        return bench_starts.repeat_start(_package_alone(package, aim), output, repeat_start, output_format)
-    rows_file = output / laboratory.ROWS
-    with _progress_bar() as (on_wait, on_progress):
+        return _repeat_start(_package_alone(package, aim), output, repeat_start, output_format)
+    formats = _formats(export)
+    if (search := knee_search(sent)) is not None:
+        from dayzero.cli import bench_knee  # noqa: PLC0415  (as above)
+
+        with _progress() as (_, on_progress):
+            found = bench_knee.find(_target(aim, output), sent, search, on_progress)
+        return bench_knee.tell(found, output, output_format)
+    logs: tuple[Path, ...] = ()
+    with _progress() as (on_wait, on_progress):
         if package is not None:
-            measured = laboratory.bench_package(definitions.package(package), output, on_wait, on_progress)
+            measured = _of_package(_package_alone(package, aim), output, on_wait, on_progress)
+            logs = (output / "logs" / "engine.log",)
         else:
-            place = endpoint.BenchTarget(connection=_connection(aim, sent), model=aim.model, rows_file=rows_file)
-            measured = asyncio.run(endpoint.measure_endpoint(place, _workload(sent), on_progress))
-    if measured.report.valid:
-        _write_receipt(measured, rows_file)
+            measured = _of_url(aim, sent, output, on_progress)
+    run_files.write_receipt(measured, output, *logs)
+    written = run_files.document_of(measured, output / endpoint.ROWS)
+    _write_beside(
+        written, measured.outcome.rows, output, formats, report=output_format == "text" if report is None else report
+    )
     if output_format == "json":
-        print_json(_document(measured, rows_file))
+        print_json(written)
     else:
-        _print_text(measured, rows_file)
+        from dayzero.cli.bench_text import print_text  # noqa: PLC0415  (only people read it)
+
+        print_text(measured, output / endpoint.ROWS)
     return PROVEN if measured.report.valid else UNDECIDED
 
 
-def _package_alone(package: str | None, aim: Target) -> str:
-    if package is None or aim != Target():
-        raise InputError("--repeat-start starts a package", hint="Give a package, and leave out the server's options.")
-    return package
+def _read(place: Path, export: str, output_format: OutputFormat, *, alone: bool) -> int:
+    from dayzero.cli import bench_read  # noqa: PLC0415  (a measurement must not wait for the readers of other tools)
+
+    if not alone:
+        raise InputError("--read measures nothing", hint="Leave out the package, the server and the load.")
+    return bench_read.read(place, export=export, output_format=output_format)
 
 
-def _document(measured: endpoint.EndpointMeasurement, rows_file: Path) -> dict[str, object]:
-    found = measured.found
-    return document.of_report(
-        measured.report, model=found.how.model, engine=found.engine, rows_file=str(rows_file), notes=found.notes
+def _formats(export: str) -> tuple[str, ...]:
+    if not export:
+        return ()
+    from dayzero.cli.bench_export import wanted_formats  # noqa: PLC0415  (as above)
+
+    return wanted_formats(export)
+
+
+def _write_beside(
+    written: dict[str, object], rows: Sequence[Row], folder: Path, formats: tuple[str, ...], *, report: bool
+) -> None:
+    """Write the page of a run, and what was asked for."""
+    if not (formats or report):
+        return
+    from dayzero.cli.bench_export import export_run, write_report  # noqa: PLC0415  (as above)
+
+    export_run(written, rows, formats, folder)
+    if report:
+        write_report(written, rows, folder)
+
+
+def _of_url(
+    aim: Target, sent: Load, output: Path, on_progress: Callable[[Progress], None]
+) -> endpoint.EndpointMeasurement:
+    place = _target(aim, output)
+    if aim.resume and sent.seed is None:
+        sent = replace(sent, seed=endpoint.seed_to_resume(output))
+    return endpoint.measure_endpoint(place, workload(sent), on_progress)
+
+
+def _target(aim: Target, output: Path) -> endpoint.BenchTarget:
+    return endpoint.BenchTarget(
+        connection=_connection(aim), model=aim.model, folder=output, processes=aim.processes, resumes=aim.resume
     )
 
 
-def _write_receipt(measured: endpoint.EndpointMeasurement, rows_file: Path) -> None:
-    """Write what was measured beside its rows, bound to them by their digest; an invalid run gets none."""
-    receipt = {**_document(measured, rows_file), "rows": rows_file.name, "rows_sha256": digest_of(rows_file).hex}
-    write_whole(rows_file.with_name("receipt.json"), json.dumps(receipt, indent=2).encode() + b"\n")
+def _of_package(
+    package: str, output: Path, on_wait: Callable[[float, str], None], on_progress: Callable[[Progress], None]
+) -> endpoint.EndpointMeasurement:
+    from dayzero.wiring import definitions, laboratory  # noqa: PLC0415  (engines are started by few runs, and cost memory)
+
+    return laboratory.bench_package(definitions.package(package), output, on_wait, on_progress)
 
 
-def _connection(aim: Target, sent: Load) -> Connection:
+def _repeat_start(package: str, output: Path, count: int, output_format: OutputFormat) -> int:
+    from dayzero.cli import bench_starts  # noqa: PLC0415  (as above)
+
+    return bench_starts.repeat_start(package, output, count, output_format)
+
+
+def _package_alone(package: str | None, aim: Target) -> str:
+    if package is None:
+        raise InputError("--repeat-start starts a package", hint="Give a package, and leave out the server's options.")
+    if aim != Target():
+        raise InputError("a package brings its own server", hint="Leave out the server's options.")
+    return package
+
+
+def _connection(aim: Target) -> Connection:
     key = ""
     if aim.api_key_env is not None:
         key = os.environ.get(aim.api_key_env, "")
@@ -155,119 +191,16 @@ def _connection(aim: Target, sent: Load) -> Connection:
             )
     if aim.timeout <= 0:
         raise InputError(f"--timeout must be above 0, not {aim.timeout:g}", hint="Give seconds.")
-    return Connection(url=aim.url or "", streams=sent.concurrency, timeout_s=aim.timeout, api_key=key)
-
-
-def _workload(sent: Load) -> Workload:
-    cell = Cell(
-        name=f"c{sent.concurrency}",
-        concurrency=sent.concurrency,
-        requests=sent.requests,
-        warmup_requests=sent.concurrency if sent.warmup is None else sent.warmup,
-        input_tokens=sent.input_tokens,
-        output_tokens=sent.output_tokens,
-    )
-    return Workload(seed=secrets.randbits(_SEED_BITS) if sent.seed is None else sent.seed, cells=(cell,))
+    return Connection(url=aim.url or "", timeout_s=aim.timeout, api_key=key, ca_file=aim.ca_file)
 
 
 @contextlib.contextmanager
-def _progress_bar() -> Iterator[tuple[Callable[[float, str], None], Callable[[BenchProgress], None]]]:
-    """Show the progress on stderr while the block runs."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]}"),
-        TimeRemainingColumn(),
-    )
-    console = stderr_console()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("looking at the server", total=None, failed="")
+def _progress() -> Iterator[tuple[Callable[[float, str], None], Callable[[Progress], None]]]:
+    """Show the progress on a terminal while the block runs; anywhere else nothing is shown, or loaded."""
+    if not sys.stderr.isatty():
+        yield (lambda _seconds, _line: None), (lambda _progress: None)
+        return
+    from dayzero.cli.live_view import live_view  # noqa: PLC0415  (drawn only for people)
 
-        def show(progress: BenchProgress) -> None:
-            failed = f"{progress.failed} failed" if progress.failed else ""
-            description = f"{progress.cell} {progress.phase}"
-            bar.update(task, description=description, completed=progress.done, total=progress.planned, failed=failed)
-
-        def wait(seconds: float, line: str) -> None:
-            bar.update(task, description=f"waiting for health, {seconds:.0f} s: {line[:_LINE]}")
-
-        yield wait, show
-
-
-def _print_text(measured: endpoint.EndpointMeasurement, rows_file: Path) -> None:
-    report, found = measured.report, measured.found
-    console = Console(highlight=False, soft_wrap=True)
-    engine = found.engine or "engine not recognised"
-    console.print(f"{found.how.model} ({engine}), {found.how.route}, seed {report.seed}", markup=False)
-    for cell in report.cells:
-        print_cell(console, cell)
-    print_client(console, report)
-    for note in (*found.notes, *report.notes):
-        console.print(f"note: {note}", markup=False)
-    if rows_file.exists():
-        console.print(f"rows: {rows_file}", markup=False)
-    if report.valid:
-        console.print("valid: every request was measured, nothing speaks against the figures")
-    else:
-        console.print("NOT VALID; do not believe these figures:")
-        for reason in report.invalid_because:
-            console.print(f"  {reason}", markup=False)
-
-
-def print_cell(console: Console, cell: CellReport) -> None:
-    """Print the figures of one cell as a table."""
-    plan = cell.cell
-    table = Table(
-        title=f"{plan.name}: {cell.measured} requests, {plan.concurrency} in flight, "
-        f"{plan.input_tokens} tokens in, {plan.output_tokens} out",
-        title_justify="left",
-    )
-    table.add_column("")
-    statistics = [name for name, _ in cell.summaries[0].figures]
-    for name in (*statistics, "requests"):
-        table.add_column(name, justify="right")
-    reasons: dict[str, list[str]] = {}
-    for summary in shown(cell):
-        figures = [_figure(figure, summary.metric.name, reasons) for _, figure in summary.figures]
-        table.add_row(summary.metric.name, *figures, str(summary.requests))
-    console.print(table)
-    rate = _figure(cell.output_tok_s, "output_tok_s", reasons)
-    per_user = _figure(cell.output_tok_s_per_user, "output_tok_s_per_user", reasons)
-    console.print(
-        f"output_tok_s {rate}, per user {per_user}; failed {cell.failed}; in flight on average {cell.in_flight:.2f}"
-    )
-    if reasons.pop(_TOO_SMALL, None) is not None:
-        needed = ", ".join(f"{name} {minimum_sample(float(name[1:]))}" for name in statistics if name != "mean")
-        console.print(f"{_TOO_SMALL}: requests needed for a percentile to be certified: {needed}")
-    for reason, names in reasons.items():
-        console.print(f"-: {reason} ({', '.join(names)})", markup=False)
-
-
-def shown(cell: CellReport) -> tuple[Summary, ...]:
-    """Leave out the gaps between chunks where they are the gaps between tokens."""
-    itl = next(summary for summary in cell.summaries if summary.metric is ITL)
-    same = not any(isinstance(figure, Undecided) and name == "mean" for name, figure in itl.figures)
-    return tuple(summary for summary in cell.summaries if not (same and summary.metric is CHUNK_GAP))
-
-
-def print_client(console: Console, report: Report) -> None:
-    """Print what the figures were measured with."""
-    environment = report.environment
-    lag = document.lag(report.lag_ms)
-    console.print(
-        f"client: {environment.client}; {environment.cores} cores, load average {environment.load_before:.2f} before, "
-        f"{environment.load_after:.2f} after; loop lag p50 {lag['p50']} ms, max {lag['max']} ms",
-        markup=False,
-    )
-
-
-def _figure(figure: Figure, name: str, reasons: dict[str, list[str]]) -> str:
-    if isinstance(figure, Undecided):
-        if figure.reason.startswith(_TOO_SMALL):
-            reasons.setdefault(_TOO_SMALL, [])
-            return _TOO_SMALL
-        names = reasons.setdefault(figure.reason, [])
-        names += [] if name in names else [name]
-        return "-"
-    return f"{figure:.2f}" if figure < _SMALL else f"{figure:.1f}"
+    with live_view() as told:
+        yield told

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from dayzero.bringup.laboratory import diagnosed
 from dayzero.bringup.repeat import FAILURES, Attempt
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import FINDINGS, PROVEN
-from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.cli.output import OutputFormat, print_json
 from dayzero.evidence.ledger import LEDGER_NAME
 from dayzero.evidence.trials_document import rate_document
 from dayzero.serve.model import Died, Healthy, TimedOut

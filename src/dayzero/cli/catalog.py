@@ -9,8 +9,9 @@ import cyclopts
 from dayzero.adapters.site.folder import write_site
 from dayzero.adapters.site.server import serve
 from dayzero.catalog.model import Absent, Card, Gone, Listing, Shown
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import PROVEN
-from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
 from dayzero.wiring import definitions, store
 from dayzero.wiring.kits import kit_facts

@@ -26,6 +26,9 @@ COMMANDS = (
     CommandEntry("weights", "dayzero.cli.weights:weights", "Put a package's pinned weights into a folder, verified"),
     CommandEntry("serve", "dayzero.cli.serve:serve", "Start it and wait until it is healthy"),
     CommandEntry("bench", "dayzero.cli.bench:bench", "How fast, measured how?"),
+    CommandEntry(
+        "window", "dayzero.cli.window:window", "Does B beat A? Alternating pairs, with what they could have seen"
+    ),
     CommandEntry("evidence", "dayzero.cli.evidence:APP", "What raw line stands under this number?"),
     CommandEntry("render", "dayzero.cli.render:render", "Write the deploy files, proven equal to the launch"),
     CommandEntry("kit", "dayzero.cli.kit:APP", "Can a stranger check it?"),

@@ -9,8 +9,8 @@ import cyclopts
 from dayzero.adapters.site.server import serve as serve_site
 from dayzero.bringup.laboratory import investigate
 from dayzero.bringup.model import Stopped
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import PROVEN, exit_code
-from dayzero.cli.output import stderr_console
 from dayzero.cli.story import ConsoleNarrator
 from dayzero.wiring import definitions, laboratory, publishing
 

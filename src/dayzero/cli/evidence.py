@@ -5,8 +5,9 @@ from typing import Annotated
 
 import cyclopts
 
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import exit_code
-from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.cli.output import OutputFormat, print_json
 from dayzero.evidence.document import check_document
 from dayzero.evidence.report import Report
 from dayzero.wiring.evidence_check import check_repository

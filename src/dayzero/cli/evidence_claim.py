@@ -7,8 +7,9 @@ from typing import Annotated
 
 import cyclopts
 
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import PROVEN
-from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
 from dayzero.evidence.document import SCHEMA
 from dayzero.evidence.locate import line_locator

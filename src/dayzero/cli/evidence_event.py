@@ -7,8 +7,9 @@ from typing import Annotated, TypeAlias
 
 import cyclopts
 
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import PROVEN
-from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.verdict import Place
 from dayzero.evidence.consequence import Change, changes
 from dayzero.evidence.document import SCHEMA

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import PROVEN
-from dayzero.cli.output import stderr_console
 from dayzero.core.verdict import Proven
 from dayzero.evidence.design import judge
 from dayzero.evidence.trials_document import verdict_word

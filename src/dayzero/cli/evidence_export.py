@@ -5,8 +5,9 @@ from typing import Annotated
 
 import cyclopts
 
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import PROVEN
-from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.cli.output import OutputFormat, print_json
 from dayzero.evidence.model import Retraction
 from dayzero.kit.ro_crate import CRATE_NAME
 from dayzero.wiring.export import SITE_FOLDER, Exported, export_kit

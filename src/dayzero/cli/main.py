@@ -1,9 +1,13 @@
 """Entry point: dispatch, errors to ``error:`` and ``hint:``, families of errors to exit codes."""
 
 import difflib
+import errno
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
 
 from dayzero import __version__
 from dayzero.cli.commands import COMMANDS, CommandEntry
@@ -19,6 +23,9 @@ _EXIT_CODES: tuple[tuple[type[DayzeroError], int], ...] = (
     (IntegrityError, INTEGRITY),
     (EvidenceError, FINDINGS),
 )
+
+_UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)
+_ROOM = "Make room there, or write elsewhere; what the command keeps in files is kept."
 
 
 def root_help() -> str:
@@ -56,16 +63,22 @@ def run(argv: Sequence[str]) -> int:
         print(f"dayzero {__version__}")
         return PROVEN
     try:
-        return _dispatch(argv)
+        code = _dispatch(argv)
+        sys.stdout.flush()
     except DayzeroError as error:
         print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
         return next((code for family, code in _EXIT_CODES if isinstance(error, family)), FINDINGS)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()
+    except OSError as error:
+        if error.errno not in _UNWRITTEN:
+            raise
+        _discard(sys.stdout)
+        if error.errno != errno.EPIPE:
+            print(f"error: the result cannot be written: {error.strerror}\nhint: {_ROOM}", file=sys.stderr)
         return UNDECIDED
+    return code
 
 
 def _dispatch(argv: Sequence[str]) -> int:
@@ -106,7 +119,20 @@ def exit_code(verdict: Verdict) -> int:
             return UNDECIDED
 
 
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _discard(stream: TextIO) -> None:
+    """Let what could not be written go to nowhere, so that the end of the process does not try once more."""
+    with _nowhere() as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
+
+
 def main() -> None:
     """Run the command line of this process; a request to end is heard as Ctrl-C is, so that engines are stopped too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A closed stream is None, and the next file that is opened would take its number and what libraries write there.
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     sys.exit(run(sys.argv[1:]))

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import cyclopts
 
+from dayzero.cli.console import stderr_console
 from dayzero.cli.main import FINDINGS, PROVEN
-from dayzero.cli.output import OutputFormat, print_json, stderr_console
+from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError, RemoteError
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from dayzero.bench.model import Progress as RowsSoFar
-from dayzero.cli.output import stderr_console
+from dayzero.cli.console import stderr_console
 
 _LABEL = 12
 _COLOURS = {

@@ -1,14 +1,17 @@
 """Take a figure out of a file of request rows, by the definitions of :mod:`dayzero.bench.metrics`.
 
-Parameters: ``cell``; ``metric`` (``ttft_ms``, ``itl_ms``, ``chunk_gap_ms``, ``tpot_ms``, ``e2e_ms``, ``output_tok_s``,
-``requests``, ``failed``); ``statistic`` (``mean`` or ``p50``, ``p90``, ``p99`` of a latency, ``total`` of the rate,
-``count`` of a count); ``decimals`` (0 to 6), which counts do without.
+Parameters: ``cell``; ``metric`` (a latency by its name, ``output_tok_s``, ``requests``, ``failed``); ``statistic`` (``mean``
+or a percentile of a latency, ``total`` of the rate, ``count`` of a count); ``decimals`` (0 to 6), which counts do without.
+
+The schema of a file names its definitions, so that a figure of an old file stays what it was: of ``dayzero/bench-row/v1``
+the output rate is taken over the whole measured phase, the falling tail included.
 """
 
 from dayzero.bench.metrics import METRICS, STATISTICS, Figure, output_tok_s, summarise
 from dayzero.bench.model import Row
-from dayzero.bench.report import measured_phase, row_faults
-from dayzero.bench.rows import read
+from dayzero.bench.report import measured_phase
+from dayzero.bench.rows import SCHEMA_V1, read
+from dayzero.bench.validity import row_faults
 from dayzero.core.errors import EvidenceError
 from dayzero.core.verdict import Undecided
 from dayzero.evidence.locator import Locator, WholeFile
@@ -16,6 +19,8 @@ from dayzero.evidence.raw_bytes import once
 
 _MOST_DECIMALS = 6
 _COUNTS = ("requests", "failed")
+_RATE = "output_tok_s"
+_NS_PER_S = 1_000_000_000
 _HINT = "See docs/reference/bench.md for the metrics and statistics of bench-rows."
 
 
@@ -38,7 +43,8 @@ class BenchRows:
         content = once(raw, read)
         if content.set_aside:
             raise EvidenceError("the last row is cut off: the run ended early", hint="Measure again.")
-        rows = measured_phase([row for row in content.rows if row.cell == asked.cell])
+        of_cell = tuple(row for row in content.rows if row.cell == asked.cell)
+        rows = measured_phase(of_cell)
         if not rows:
             raise EvidenceError(f"no measured row of cell {asked.cell!r}", hint=_HINT)
         if asked.metric in _COUNTS:
@@ -46,7 +52,7 @@ class BenchRows:
         faults = row_faults(rows)
         if faults:
             raise EvidenceError(f"cell {asked.cell!r} carries no figure: {'; '.join(faults)}", hint="Measure again.")
-        figure = _figure(asked, rows)
+        figure = _rate(asked, of_cell, content.schema) if asked.metric == _RATE else _latency(asked, rows)
         if isinstance(figure, Undecided):
             raise EvidenceError(
                 f"cell {asked.cell!r}, {asked.metric} {asked.statistic}: {figure.reason}", hint="Measure more."
@@ -87,11 +93,20 @@ def _count(asked: _Asked, rows: tuple[Row, ...]) -> str:
     return str(len(rows) if asked.metric == "requests" else sum(not row.ok for row in rows))
 
 
-def _figure(asked: _Asked, rows: tuple[Row, ...]) -> Figure:
-    if asked.metric == "output_tok_s":
-        if asked.statistic != "total":
-            raise EvidenceError(f"output_tok_s has no {asked.statistic!r}, only a total", hint=_HINT)
-        return output_tok_s(rows)
+def _rate(asked: _Asked, rows: tuple[Row, ...], schema: str) -> Figure:
+    if asked.statistic != "total":
+        raise EvidenceError(f"{_RATE} has no {asked.statistic!r}, only a total", hint=_HINT)
+    return _whole_phase_rate(measured_phase(rows)) if schema == SCHEMA_V1 else output_tok_s(rows)
+
+
+def _whole_phase_rate(measured: tuple[Row, ...]) -> Figure:
+    """Compute the rate as it was defined for rows of schema v1: all tokens, from the first request to the last answer."""
+    elapsed_ns = max(row.end_ns for row in measured) - min(row.sent_ns for row in measured)
+    tokens = sum(row.usage.completion_tokens for row in measured if row.usage)
+    return tokens / (elapsed_ns / _NS_PER_S) if elapsed_ns > 0 else Undecided("no time passed")
+
+
+def _latency(asked: _Asked, rows: tuple[Row, ...]) -> Figure:
     metric = next((metric for metric in METRICS if metric.name == asked.metric), None)
     if metric is None or asked.statistic not in STATISTICS:
         raise EvidenceError(f"bench-rows knows no {asked.statistic!r} of {asked.metric!r}", hint=_HINT)

@@ -8,7 +8,7 @@ from dayzero.attestation.statement import payload_digest
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.package import Package
 from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin, Sha256
-from dayzero.core.workload import Workload
+from dayzero.core.workload import Cell, ClosedLoop, Workload, pace_words
 from dayzero.evidence.model import Claim, NotMeasured
 from dayzero.evidence.wire import to_wire
 from dayzero.kit.documents import pin_document
@@ -131,19 +131,21 @@ def _environment(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 
 
 def _workload(workload: Workload) -> Mapping[str, object]:
+    return {"seed": workload.seed, "cells": [_cell(cell) for cell in workload.cells]}
+
+
+def _cell(cell: Cell) -> Mapping[str, object]:
+    """State a cell; a plain closed loop is stated by its concurrency alone."""
+    plain = isinstance(cell.load, ClosedLoop) and cell.turns == 1
     return {
-        "seed": workload.seed,
-        "cells": [
-            {
-                "name": cell.name,
-                "concurrency": cell.concurrency,
-                "requests": cell.requests,
-                "warmupRequests": cell.warmup_requests,
-                "inputTokens": cell.input_tokens,
-                "outputTokens": cell.output_tokens,
-            }
-            for cell in workload.cells
-        ],
+        "name": cell.name,
+        "concurrency": cell.concurrency,
+        "requests": cell.requests,
+        "warmupRequests": cell.warmup_requests,
+        "inputTokens": cell.input_tokens,
+        "outputTokens": cell.output_tokens,
+        **({} if plain else {"load": pace_words(cell)}),
+        **({"sharedPrefixTokens": cell.shared_prefix_tokens} if cell.shared_prefix_tokens else {}),
     }
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.recipe import Recipe
+from dayzero.serve.model import Asked, Resolved, StartPhase
 
 
 class Launcher(Protocol):
@@ -20,6 +21,18 @@ class Launcher(Protocol):
 
     def looks_like_cause(self, line: str) -> bool:
         """Say whether a log line names a cause, rather than the fall that follows one."""
+        ...
+
+    def asked(self, launch: LaunchSpec) -> tuple[Asked, ...]:
+        """Name what a launch asks for, as far as the engine's log would tell what came of it."""
+        ...
+
+    def resolved(self, log: bytes) -> tuple[Resolved, ...]:
+        """Read what the log of a start says was resolved; a wording that is not known is missing, never guessed."""
+        ...
+
+    def start_phases(self, log: bytes) -> tuple[StartPhase, ...]:
+        """Read how long each phase of a start took, as the log says."""
         ...
 
 

@@ -1,10 +1,10 @@
 """The laboratory on this machine: builds from the index, engines as child processes, rows on disk."""
 
-import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +18,9 @@ from dayzero.adapters.weights import put_weights
 from dayzero.audit.check import audit
 from dayzero.audit.model import BuildFacts, Unread
 from dayzero.audit.model import Report as AuditReport
-from dayzero.bench.model import Outcome, Progress
-from dayzero.bench.report import Report as BenchReport
+from dayzero.bench.model import Progress
 from dayzero.bringup.laboratory import diagnosed
-from dayzero.bringup.model import Captured
+from dayzero.bringup.model import Captured, Run
 from dayzero.core.errors import InputError, RemoteError
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.package import Package
@@ -32,18 +31,20 @@ from dayzero.engines.interface import Engine
 from dayzero.engines.llamacpp.seeded import GENERATORS
 from dayzero.fit.check import fit
 from dayzero.fit.model import Report as FitReport
-from dayzero.serve.model import Healthy, Start
-from dayzero.serve.start import wait_until_healthy
+from dayzero.serve.model import Asked, Healthy, LogLine, Start
+from dayzero.serve.start import last_cause, wait_until_healthy
 from dayzero.triage.model import Diagnosis
 from dayzero.wiring.definitions import advisories
 from dayzero.wiring.deploy import launch_of_recipe
-from dayzero.wiring.endpoint import BenchTarget, EndpointMeasurement, measure_endpoint
+from dayzero.wiring.endpoint import ROWS, BenchTarget, EndpointMeasurement, measure_endpoint
 from dayzero.wiring.plugins import engine, kernel_library
+from dayzero.wiring.run_files import write_receipt
+from dayzero.wiring.second_try import with_second_try
+from dayzero.wiring.server_side import Decided, decided
 from dayzero.wiring.settings import cache_folder, python_executable
 from dayzero.wiring.triage import diagnose
 
 HOST = "127.0.0.1"
-ROWS = "requests.jsonl"
 
 
 def build_store() -> BuildStore:
@@ -121,7 +122,10 @@ def fresh_folder(folder: Path) -> Path:
 class LocalSession:
     """One engine on this machine. Implements ``bringup.ports.Session``."""
 
-    def __init__(self, plugin: Engine, launch: LaunchSpec, process: ChildProcess, folder: Path) -> None:
+    def __init__(
+        self, plugin: Engine, launch: LaunchSpec, process: ChildProcess, folder: Path, *, spare: int | None = None
+    ) -> None:
+        self._spare = spare
         self._plugin = plugin
         self._launch = launch
         self._process = process
@@ -160,22 +164,36 @@ class LocalSession:
             time.sleep(0.2)
         return self._process.exit_code() or 0
 
-    def measure(
-        self, workload: Workload, on_progress: Callable[[Progress], None]
-    ) -> tuple[Outcome, BenchReport, Captured]:
-        """Run the grid; the rows are on disk as they come, and are given back as captured."""
-        measured = self.measure_endpoint(workload, on_progress)
-        rows = self._folder / ROWS
-        command = f"dayzero bench (build {self._launch.distribution}, workload seed {workload.seed})"
-        captured = Captured(name=rows.name, content=rows.read_bytes(), command=command)
-        return measured.outcome, measured.report, captured
+    def ended(self) -> tuple[int, LogLine | None] | None:
+        """Give its exit code and the last line of its log that looks like a cause, ``None`` while it runs."""
+        code = self._process.exit_code()
+        return None if code is None else (code, last_cause(self._process.log(), self._plugin.looks_like_cause))
 
-    def measure_endpoint(self, workload: Workload, on_progress: Callable[[Progress], None]) -> EndpointMeasurement:
-        """Run the grid, and give what the endpoint was found to be besides."""
-        streams = max(cell.concurrency for cell in workload.cells)
-        connection = Connection(url=self.url, streams=streams)
-        target = BenchTarget(connection=connection, model="", rows_file=self._folder / ROWS)
-        return asyncio.run(measure_endpoint(target, workload, on_progress))
+    def measure(self, workload: Workload, on_progress: Callable[[Progress], None]) -> Run:
+        """Run the grid, twice where only the client was at fault; its files are given back as captured."""
+        measured, again = self.measure_endpoint(workload, on_progress)
+        receipt = write_receipt(measured, self._folder)
+        command = f"dayzero bench (build {self._launch.distribution}, workload seed {workload.seed})"
+        files = [self._folder / ROWS, *([receipt] if receipt else [])]
+        captured = tuple(Captured(name=file.name, content=file.read_bytes(), command=command) for file in files)
+        return Run(outcome=measured.outcome, report=measured.report, captured=captured, again=again)
+
+    def measure_endpoint(
+        self, workload: Workload, on_progress: Callable[[Progress], None]
+    ) -> tuple[EndpointMeasurement, str]:
+        """Run the grid, and give what the endpoint was found to be; and why it was run twice, ``""`` where it was not."""
+        target = BenchTarget(connection=Connection(url=self.url), model="", folder=self._folder, core=self._spare)
+        measured, again = with_second_try(
+            lambda sent: measure_endpoint(target, sent, on_progress), workload, self._folder
+        )
+        found = self.decided()
+        report = replace(measured.report, notes=(*measured.report.notes, *found.differences))
+        return replace(measured, decided=found, report=report), again
+
+    def decided(self) -> Decided:
+        """Say what its log says of its start."""
+        log = self._process.log()
+        return decided(self._plugin, self._launch, log, log_name=self._process.log_path().name)
 
     def log(self) -> Captured:
         """Give its log, paths neutralised."""
@@ -221,7 +239,9 @@ class LocalWorkbench:
             _program(launch.argv), _environment(launch, build), place, self._folder / "logs" / log_name
         )
         try:
-            yield LocalSession(plugin, launch, process, self._folder)
+            spare = spare_core(plugin.asked(launch), os.sched_getaffinity(0))
+            process.leave_free(spare)
+            yield LocalSession(plugin, launch, process, self._folder, spare=spare)
         finally:
             process.stop(launch.stop_budget_s)
 
@@ -241,6 +261,17 @@ class LocalWorkbench:
                 place.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(cached.resolve(), target_is_directory=True)
         return place
+
+
+def spare_core(asked: Iterable[Asked], cores: AbstractSet[int]) -> int | None:
+    """Name the core that is kept free for the client: where the launch says how many threads compute, and leaves one.
+
+    Args:
+        asked: What the launch asks for.
+        cores: Cores of this machine that may be used.
+    """
+    threads = next((one.value for one in asked if one.name == "n_threads"), "")
+    return max(cores) if threads.isdigit() and 0 < int(threads) < len(cores) else None
 
 
 def bench_package(
@@ -263,7 +294,8 @@ def bench_package(
         if not isinstance(start, Healthy):
             said = "; ".join(f"{label}: {text}" for label, text in diagnosed(session.diagnose(), session.log_path))
             raise RemoteError(f"{recipe.engine} did not become healthy; {said}", hint=f"Read {session.log_path}.")
-        return session.measure_endpoint(package.workload, on_progress)
+        measured, _ = session.measure_endpoint(package.workload, on_progress)
+        return measured
 
 
 def _program(argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,9 +7,18 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import msgspec
+import msgspec.structs
 
 from dayzero.adapters.package_files.positions import Path, line_of
-from dayzero.adapters.package_files.schema import EngineTable, ModelTable, PackageTable
+from dayzero.adapters.package_files.schema import (
+    CellTable,
+    EngineTable,
+    LoadTable,
+    ModelTable,
+    PackageTable,
+    RampTable,
+    SloTable,
+)
 from dayzero.core.errors import InputError
 from dayzero.core.hardware import System
 from dayzero.core.package import Change, ClaimRef, Package, Unmeasured, Wall
@@ -30,7 +39,7 @@ from dayzero.core.pins import (
 )
 from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
-from dayzero.core.workload import Cell, Workload
+from dayzero.core.workload import Cell, ClosedLoop, Constant, Load, Poisson, Ramp, Slo, Workload
 
 _ERROR_PATH = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[]+)|\[\.\.\.\]|\[(\d+)\]")
@@ -172,7 +181,7 @@ class _Reading:
             tier=table.tier,
             technique=table.technique,
             recipe=self._recipe(table),
-            workload=_workload(table),
+            workload=self._workload(table),
             walls=tuple(
                 Wall(advisory=wall.advisory, resolution=wall.resolution, build=_engine(wall.build))
                 for wall in table.walls
@@ -238,6 +247,15 @@ class _Reading:
             stop_budget_s=table.serving.stop_budget_s,
         )
 
+    def _workload(self, table: PackageTable) -> Workload:
+        cells = []
+        for index, cell in enumerate(table.workload.cells):
+            try:
+                cells.append(_cell(cell))
+            except InputError as error:
+                raise self._refuse(("workload", "cells", index), error.message, error.hint) from error
+        return Workload(seed=table.workload.seed, cells=tuple(cells))
+
     def _model(self, table: ModelTable) -> ModelPin:
         files = []
         for index, file in enumerate(table.files):
@@ -292,18 +310,36 @@ def _engine(table: EngineTable) -> EngineBuild:
     )
 
 
-def _workload(table: PackageTable) -> Workload:
-    return Workload(
-        seed=table.workload.seed,
-        cells=tuple(
-            Cell(
-                name=cell.name,
-                concurrency=cell.concurrency,
-                requests=cell.requests,
-                warmup_requests=cell.warmup_requests,
-                input_tokens=cell.input_tokens,
-                output_tokens=cell.output_tokens,
-            )
-            for cell in table.workload.cells
-        ),
+def _cell(table: CellTable) -> Cell:
+    return Cell(
+        name=table.name,
+        concurrency=table.concurrency,
+        requests=table.requests,
+        warmup_requests=table.warmup_requests,
+        input_tokens=table.input_tokens,
+        output_tokens=table.output_tokens,
+        load=ClosedLoop() if table.load is None else _load(table.load),
+        turns=table.turns,
+        think_s=table.think_s,
+        shared_prefix_tokens=table.shared_prefix_tokens,
+        slos=_slos(table.slo),
     )
+
+
+def _load(table: LoadTable) -> Load:
+    match table:
+        case LoadTable(constant_per_s=float(rate), poisson_per_s=None, ramp=None):
+            return Constant(rate)
+        case LoadTable(constant_per_s=None, poisson_per_s=float(rate), ramp=None):
+            return Poisson(rate)
+        case LoadTable(constant_per_s=None, poisson_per_s=None, ramp=RampTable() as ramp):
+            return Ramp(
+                start_per_s=ramp.start_per_s, end_per_s=ramp.end_per_s, over_s=ramp.over_s, arrivals=ramp.arrivals
+            )
+        case _:
+            raise InputError("load needs exactly one form", hint="Give one of constant_per_s, poisson_per_s and ramp.")
+
+
+def _slos(table: SloTable | None) -> tuple[Slo, ...]:
+    limits = {} if table is None else msgspec.structs.asdict(table)
+    return tuple(Slo(metric, limit) for metric, limit in limits.items() if limit is not None)

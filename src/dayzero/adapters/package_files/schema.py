@@ -9,6 +9,7 @@ CommitText = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}$", description="
 Handle = Annotated[str, msgspec.Meta(pattern="^[a-z0-9][a-z0-9-]*$", max_length=63)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+AboveZero = Annotated[float, msgspec.Meta(gt=0)]
 Date = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 Version = Annotated[str, msgspec.Meta(pattern=r"^\d+\.\d+\.\d+$")]
 ImageText = Annotated[str, msgspec.Meta(pattern="^$|^[^@ ]+@sha256:[0-9a-f]{64}$")]
@@ -126,6 +127,32 @@ class ServingTable(Table):
     env: dict[str, str] = {}
 
 
+class RampTable(Table):
+    """``ramp`` of a load: a rate that moves in a straight line and stays at its end."""
+
+    start_per_s: Annotated[float, msgspec.Meta(ge=0)]
+    end_per_s: AboveZero
+    over_s: AboveZero
+    arrivals: Literal["constant", "poisson"] = "constant"
+
+
+class LoadTable(Table):
+    """``load`` of a cell: when requests are sent; exactly one of ``constant_per_s``, ``poisson_per_s`` and ``ramp``."""
+
+    constant_per_s: AboveZero | None = None
+    poisson_per_s: AboveZero | None = None
+    ramp: RampTable | None = None
+
+
+class SloTable(Table):
+    """``slo`` of a cell: the most milliseconds that each metric of a good request may have."""
+
+    ttft_ms: AboveZero | None = None
+    itl_ms: AboveZero | None = None
+    tpot_ms: AboveZero | None = None
+    e2e_ms: AboveZero | None = None
+
+
 class CellTable(Table):
     """``[[workload.cells]]``: one point of the grid."""
 
@@ -135,6 +162,11 @@ class CellTable(Table):
     input_tokens: Positive
     output_tokens: Positive
     warmup_requests: Annotated[int, msgspec.Meta(ge=0)] = 0
+    load: LoadTable | None = None
+    turns: Positive = 1
+    think_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    shared_prefix_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
+    slo: SloTable | None = None
 
 
 class WorkloadTable(Table):

@@ -36,6 +36,11 @@ class LlamaCppDialect:
         """Read the counts from the last chunk, the only one that carries them (with ``stream_options.include_usage``)."""
         return read_usage(chunk)
 
+    @property
+    def tokens_without_text(self) -> bool:
+        """Its only chunk without text is the last one, which ends the answer."""
+        return False
+
     def recognises(self, models: Mapping[str, object]) -> bool:
         """Say whether every model that is listed is owned by this server."""
         return set(owners(models)) == {_OWNER}

@@ -9,9 +9,11 @@ from dayzero.core.launch import LaunchSpec
 from dayzero.core.recipe import Recipe
 from dayzero.engines.llamacpp import facts, logs
 from dayzero.engines.llamacpp import launch as launching
+from dayzero.engines.llamacpp import resolved as dispatch
 from dayzero.engines.llamacpp.dialect import LlamaCppDialect
 from dayzero.engines.llamacpp.memory import memory_terms
 from dayzero.fit.model import Term
+from dayzero.serve.model import Asked, Resolved, StartPhase
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,18 @@ class LlamaCppEngine:
     def looks_like_cause(self, line: str) -> bool:
         """Say whether a log line names a cause."""
         return logs.looks_like_cause(line)
+
+    def asked(self, launch: LaunchSpec) -> tuple[Asked, ...]:
+        """Name what a launch asks for."""
+        return dispatch.asked(launch)
+
+    def resolved(self, log: bytes) -> tuple[Resolved, ...]:
+        """Read what the log says was resolved."""
+        return dispatch.resolved(log)
+
+    def start_phases(self, log: bytes) -> tuple[StartPhase, ...]:
+        """Read how long each phase of the start took."""
+        return dispatch.start_phases(log)
 
     def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
         """Size each allocation of one instance."""

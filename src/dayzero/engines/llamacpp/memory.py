@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-import gguf
-
 from dayzero.core.errors import InputError
 from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
@@ -158,6 +156,8 @@ def _kv_cache(header: GgufHeader, settings: dict[str, str], plan: ContextPlan) -
 
 
 def _row_bytes(kind: str, numbers: int) -> int:
+    import gguf  # noqa: PLC0415  (it brings numpy, which who only asks for the dialect must not wait for)
+
     try:
         block, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind.upper()]]
     except KeyError:
@@ -197,6 +197,8 @@ def _state_bytes(header: GgufHeader) -> int:
 
 
 def _repacked(header: GgufHeader) -> Bytes:
+    import gguf  # noqa: PLC0415  (it brings numpy, which who only asks for the dialect must not wait for)
+
     kinds = {kind.value: kind for kind in gguf.GGMLQuantizationType if kind.name in _REPACKED}
     total = 0
     for tensor in header.tensors:

@@ -22,6 +22,14 @@ class VllmDialect:
         """Read the counts; ``prompt_tokens_details`` is null unless the server runs with ``--enable-prompt-tokens-details``."""
         return read_usage(chunk)
 
+    @property
+    def tokens_without_text(self) -> bool:
+        """A chunk is sent for each step that made a token, whatever it decodes to; steps of a chunked prefill send none.
+
+        Source: vllm 0.26.0, entrypoints/openai/completion/serving.py, completion_stream_generator; seen in its raw reads.
+        """
+        return True
+
     def recognises(self, models: Mapping[str, object]) -> bool:
         """Say whether every listed model is owned by ``vllm``."""
         return set(owners(models)) == {"vllm"}

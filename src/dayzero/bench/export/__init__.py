@@ -1,0 +1,1 @@
+"""Write a run for other programs to read: one file a format."""
