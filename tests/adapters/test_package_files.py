@@ -120,7 +120,7 @@ def test_a_cell_says_when_its_requests_are_sent_and_what_they_have_to_keep(keys:
         ("load = {}", "load needs exactly one form"),
         ("load = { poisson_per_s = 0 }", "cells\\[1\\].load.poisson_per_s: Expected `float` > 0"),
         ("load = { burst_per_s = 2 }", "cells\\[1\\].load.burst_per_s: Object contains unknown field"),
-        ("turns = 3", "workload.cells\\[1\\]: requests is no multiple of 3 turns"),
+        ("turns = 5", "workload.cells\\[1\\]: requests is no multiple of 5 turns"),
         ("think_s = 1", "workload.cells\\[1\\]: think_s without turns"),
         ("slo = { speed = 3 }", "cells\\[1\\].slo.speed: Object contains unknown field"),
     ],

@@ -47,7 +47,7 @@ def test_a_good_server_is_measured_and_believed(tmp_path: Path, capsys: pytest.C
     assert printed["seed"] == 3
     assert printed["metrics"]["ttft_ms"]["p50"] >= 250
     assert printed["metrics"]["ttft_ms"]["n"] == 12
-    assert 0 < printed["metrics"]["output_tok_s"] < 2 * 6 / 0.3
+    assert 0 < printed["metrics"]["output_tok_s"] < 2 * 6 / 0.3 * 1.1  # the window may begin and end inside a step
     rows = read((tmp_path / "requests.jsonl").read_bytes()).rows
     assert sum(row.phase == "measured" for row in rows) == 12
     assert sum(row.phase == "warmup" for row in rows) == 2

@@ -137,19 +137,20 @@ def start_demo(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def wait_for_rows(folder: Path, number: int) -> Path:
-    rows = run_folder(folder) / "requests.jsonl"
+def wait_for_answers(folder: Path, number: int) -> Path:
+    """Wait until the raw reads of so many answers are on the disk; a read of 64 tokens is about 20 kB."""
+    reads = run_folder(folder) / "reads.bin"
     deadline = time.monotonic() + 120
-    while not rows.exists() or rows.read_bytes().count(b"\n") < number:
-        assert time.monotonic() < deadline, "no rows came"
+    while not reads.exists() or reads.stat().st_size < number * 30_000:
+        assert time.monotonic() < deadline, "no answers came"
         time.sleep(0.02)
-    return rows
+    return run_folder(folder) / "requests.jsonl"
 
 
 def test_an_engine_killed_in_mid_measurement_leaves_its_rows_no_receipt_and_exit_3(tmp_path, embedded_engine):
     assert embedded_engine
     demo = start_demo(tmp_path)
-    rows = wait_for_rows(tmp_path, 3)
+    rows = wait_for_answers(tmp_path, 5)
     for pid in engines_below(run_folder(tmp_path) / "launch"):
         os.kill(pid, signal.SIGKILL)
     _, said = demo.communicate(timeout=120)
@@ -166,11 +167,11 @@ def test_an_engine_killed_in_mid_measurement_leaves_its_rows_no_receipt_and_exit
 def test_an_interrupted_demo_leaves_no_engine_behind(tmp_path, embedded_engine, number):
     assert embedded_engine
     demo = start_demo(tmp_path)
-    rows = wait_for_rows(tmp_path, 1)
+    wait_for_answers(tmp_path, 1)
     demo.send_signal(number)
     demo.communicate(timeout=60)
     assert demo.returncode != 0
-    assert rows.exists()
+    assert (run_folder(tmp_path) / "reads.bin").stat().st_size >= 30_000
     deadline = time.monotonic() + 10
     while engines_below(tmp_path):
         assert time.monotonic() < deadline, "an engine was left behind"
