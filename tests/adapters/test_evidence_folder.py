@@ -86,6 +86,7 @@ _WRITER = textwrap.dedent(
     import sys
     from pathlib import Path
     from dayzero.adapters.evidence_folder import EvidenceFolder
+    from dayzero.core.errors import RemoteError
     from dayzero.evidence.ledger import file_records
     from dayzero.evidence.model import NotMeasured
 
@@ -157,6 +158,7 @@ _LIMITED = textwrap.dedent(
     import resource, signal, sys
     from pathlib import Path
     from dayzero.adapters.evidence_folder import EvidenceFolder
+    from dayzero.core.errors import RemoteError
     from dayzero.evidence.ledger import file_records
     from dayzero.evidence.model import NotMeasured
 
@@ -166,7 +168,7 @@ _LIMITED = textwrap.dedent(
     try:
         for number in range(100):
             file_records(folder.ledger, lambda _: (NotMeasured(topic=str(number), why="x"),))
-    except OSError as error:
+    except RemoteError:
         sys.exit(7)
     """
 )
