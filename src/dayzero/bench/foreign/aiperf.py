@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dayzero.bench.foreign.fields import Object, at, documents, items, looks_like, number, numbers, text, whole
-from dayzero.bench.foreign.model import Asked, Definition, Files, Finding, Printed, Reading, Sample, Tool
+from dayzero.bench.foreign.model import Asked, Definition, Files, Finding, Reading, Sample, Tool
+from dayzero.bench.foreign.summary import printed_figures
 from dayzero.bench.foreign.timing import Timing, after, rows
 
 _NAME: Final = "aiperf"
 _SUMMARY: Final = "aiperf_version"
 _GAPS: Final = "inter_chunk_latency"
-_PERCENTILES: Final = ("p50", "p90", "p95", "p99")
 _PER_REQUEST: Final = (
     "time_to_first_token",
     "inter_token_latency",
@@ -90,7 +90,7 @@ def _reading(summary: Object, records: Sequence[Object]) -> Reading:
         version=text(summary, _SUMMARY),
         label=text(summary, "benchmark_id"),
         asked=_asked(summary),
-        printed=_printed(summary),
+        printed=printed_figures(summary, _DEFINITIONS, _UNITS),
         samples={name: Sample(values=values) for name in _PER_REQUEST if (values := _values(whole_ones, name))},
         rows=rows([_timing(record) for record in measured]),
         stamps="every chunk" if any(items(record, "metrics", _GAPS, "value") for record in measured) else "none",
@@ -117,21 +117,6 @@ def _asked(summary: Object) -> Asked:
         warmup=sum(number(phase, "requests") or number(phase, "duration") or 1 for phase in warm) if phases else None,
         seed=whole(summary, "run_info", "random_seed"),
     )
-
-
-def _printed(summary: Object) -> tuple[Printed, ...]:
-    found: list[Printed] = []
-    for definition in _DEFINITIONS:
-        figure = at(summary, definition.printed)
-        single = number(figure, "p50") is None
-        unit = text(figure, "unit")
-        wanted = (("total" if single else "mean", "avg"), *((name, name) for name in _PERCENTILES))
-        found += [
-            Printed(name=definition.printed, statistic=statistic, value=value, unit=_UNITS.get(unit, unit))
-            for statistic, key in wanted
-            if (value := number(figure, key)) is not None
-        ]
-    return tuple(found)
 
 
 def _values(records: Sequence[Object], name: str) -> tuple[float, ...]:

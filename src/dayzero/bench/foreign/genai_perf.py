@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dayzero.bench.foreign.fields import Object, at, items, looks_like, number, text, whole
-from dayzero.bench.foreign.model import Asked, Definition, Files, Printed, Reading, Sample, Tool
+from dayzero.bench.foreign.model import Asked, Definition, Files, Reading, Sample, Tool
+from dayzero.bench.foreign.summary import printed_figures
 from dayzero.bench.foreign.timing import Timing, rows
 
 _NAME: Final = "genai-perf"
 _NS_PER_MS: Final = 1_000_000
-_PERCENTILES: Final = ("p50", "p90", "p95", "p99")
 _UNITS: Final[Mapping[str, str]] = {"tokens/sec": "tok/s", "requests/sec": "req/s"}
 _TEXT: Final = ("content", "reasoning", "reasoning_content", "tool_calls")
 
@@ -75,7 +75,7 @@ def _reading(summary: Object, records: Object) -> Reading:
             warmup=number(summary, "input_config", "perf_analyzer", "warmup_request_count"),
             seed=whole(summary, "input_config", "input", "random_seed"),
         ),
-        printed=_printed(summary),
+        printed=printed_figures(summary, _DEFINITIONS, _UNITS),
         samples=_samples([timing for timing in timings if not timing.error]),
         rows=rows(timings),
         stamps="every chunk" if timings else "none",
@@ -86,21 +86,6 @@ def _reading(summary: Object, records: Object) -> Reading:
         quantile="linear",
         tolerance=1e-6,
     )
-
-
-def _printed(summary: Object) -> tuple[Printed, ...]:
-    found: list[Printed] = []
-    for definition in _DEFINITIONS:
-        figure = at(summary, definition.printed)
-        single = number(figure, "p50") is None
-        unit = text(figure, "unit")
-        wanted = (("total" if single else "mean", "avg"), *((name, name) for name in _PERCENTILES))
-        found += [
-            Printed(name=definition.printed, statistic=statistic, value=value, unit=_UNITS.get(unit, unit))
-            for statistic, key in wanted
-            if (value := number(figure, key)) is not None
-        ]
-    return tuple(found)
 
 
 def _samples(timings: Sequence[Timing]) -> dict[str, Sample]:
