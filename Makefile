@@ -14,10 +14,10 @@ help: ## Show the verbs
 demo: $(VENV)/.runtime ## Show the whole job on this machine (ARGS=smollm2 for real weights, ARGS=--no-serve for scripts)
 	$(BIN)/dayzero demo $(ARGS)
 
-test: $(VENV)/.development ## Run the tests (ARGS are pytest's)
-	$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.development ## Run the tests (ARGS are pytest's; COVERAGE=1 notes which lines ran)
+	$(BIN)/$(if $(COVERAGE),coverage run,python) -m pytest $(ARGS)
 
-check: $(VENV)/.development format lint types contracts coverage ## Everything that CI runs
+check: $(VENV)/.development format lint types contracts coverage ## Format, lint, types, import contracts, and the tests under coverage
 
 format: $(VENV)/.development
 	$(BIN)/ruff format --check .
@@ -32,7 +32,7 @@ contracts: $(VENV)/.development
 	$(BIN)/lint-imports
 
 coverage: $(VENV)/.development
-	$(BIN)/coverage run -m pytest $(ARGS)
+	$(MAKE) test COVERAGE=1
 	$(BIN)/coverage report
 
 vllm-env: ## Install the real vLLM on the CPU for the tests marked vllm

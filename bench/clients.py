@@ -112,8 +112,12 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def truth_of(entries: Sequence[Truth], load: Load) -> Mapping[str, float]:
-    """Sum up what the server wrote down, over the requests of the load (probes ask for other lengths)."""
-    served = [entry for entry in entries if entry.asked == load.tokens and entry.chunks and not entry.failed]
+    """Sum up what the server wrote down, over the measured requests of the load.
+
+    Probes ask for other lengths. Warm-up requests come before the measured ones, and only ``tokens`` counts them: they cost too.
+    """
+    every = [entry for entry in entries if entry.asked == load.tokens and entry.chunks and not entry.failed]
+    served = sorted(every, key=lambda entry: entry.arrived)[-load.requests :]
     if not served:
         return {"requests": 0}
     ttft = [entry.ttft_ms for entry in served]
@@ -121,7 +125,7 @@ def truth_of(entries: Sequence[Truth], load: Load) -> Mapping[str, float]:
     seconds = (max(e.last_written for e in served) - min(e.arrived for e in served)) / 1e9
     return {
         "requests": len(served),
-        "tokens": tokens,
+        "tokens": sum(entry.sent for entry in every),
         "ttft_mean": sum(ttft) / len(ttft),
         "ttft_p50": quantile(ttft, 0.5),
         "ttft_p99": quantile(ttft, 0.99),
@@ -195,13 +199,19 @@ def awkward(place: Place) -> list[Row]:
     return [attempt(client, case, place) for case in cases for client in clients()]
 
 
+def limited(row: Row) -> str:
+    """Say that the truth server itself was late, so that the step says nothing of the client; ``""`` when it was not."""
+    late_ms = (row.truth or {}).get("late_p99_ms", 0.0)
+    return f"says nothing: the truth server itself was {late_ms:.2f} ms late at p99" if late_ms > LATE_LIMIT_MS else ""
+
+
 def not_sustained(row: Row, streams: int) -> str:
-    """Say why a run did not keep up, ``""`` when it did."""
+    """Say why a run did not keep up, or that the step cannot tell; ``""`` when it did."""
     truth, said = row.truth or {}, row.said or Said()
     if row.failure or not truth.get("requests"):
         return row.failure or "no request was served"
-    if truth["late_p99_ms"] > LATE_LIMIT_MS:
-        return f"the truth server itself was {truth['late_p99_ms']:.2f} ms late at p99"
+    if late := limited(row):
+        return late
     if said.lag_p99_ms is None or said.lag_p99_ms > LAG_LIMIT_MS:
         return f"lag p99 {said.lag_p99_ms} ms"
     if truth["in_flight"] < IN_FLIGHT_SHARE * streams:
@@ -330,7 +340,23 @@ def events_table(rows: Sequence[Row]) -> str:
         body.append(
             (row.client, str(streams), number(rate, 0), number(held, 0), number(said.lag_p99_ms, 3), why or "yes")
         )
-    return table(head, body)
+    return f"{table(head, body)}\n{most_events(rows)}"
+
+
+def most_events(rows: Sequence[Row]) -> str:
+    """Say what the last step shows at which dayzero kept up, and who ended the search."""
+    ours = [(row, int(row.case.split()[0])) for row in rows if row.client == "dayzero" and not row.missing]
+    kept = [(row, streams) for row, streams in ours if not not_sustained(row, streams)]
+    ended = next((f"{streams} streams: {why}" for row, streams in ours if (why := not_sustained(row, streams))), "")
+    who = (
+        "the server ended the search, not the client" if any(limited(row) for row, _ in ours) else "the client's limit"
+    )
+    if not kept:
+        return f"dayzero kept up at no step; {ended}"
+    row, streams = kept[-1]
+    rate = (row.truth or {}).get("chunks_per_s", 0.0)
+    end = f"{who} ({ended})" if ended else f"more than {EVENTS_MOST} streams were not tried"
+    return f"dayzero kept up with {rate:.0f} events/s ({streams} streams); {end}"
 
 
 def plain(value: object) -> object:

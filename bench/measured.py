@@ -3,6 +3,7 @@
 import ctypes
 import os
 import resource
+import select
 import signal
 import subprocess
 import threading
@@ -140,14 +141,18 @@ def busy_loops(count: int, core: int) -> Callable[[Callable[[], list[int]]], Cal
 def _watch(process: subprocess.Popen[bytes], until: float) -> tuple[int, int, bool]:
     """Look at a run until it ends; gives its peak of memory and of processes, and whether it was killed."""
     peak = most = 0
-    while process.poll() is None:
-        pids = _tree(process.pid)
-        peak, most = max(peak, sum(map(_rss, pids))), max(most, len(pids))
-        if time.monotonic() > until:
-            _signal(pids, signal.SIGKILL)
-            process.wait()
-            return peak, most, True
-        time.sleep(_LOOK_S)
+    ended = os.pidfd_open(process.pid)
+    try:
+        while process.poll() is None:
+            pids = _tree(process.pid)
+            peak, most = max(peak, sum(map(_rss, pids))), max(most, len(pids))
+            if time.monotonic() > until:
+                _signal(pids, signal.SIGKILL)
+                process.wait()
+                return peak, most, True
+            select.select((ended,), (), (), _LOOK_S)  # its end is seen at once
+    finally:
+        os.close(ended)
     return peak, most, False
 
 

@@ -6,11 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+from tests.simulators.quiet_machine import assume
 
+from dayzero.bench import validity
 from dayzero.core.errors import RemoteError
 from dayzero.wiring import definitions, laboratory
 
 pytest_plugins = ("tests.engines.llamacpp.fixtures", "tests.vllm_fixtures")
+
+# No example has to be done in time: the machine may be busy.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,14 @@ class EmbeddedEngine:
     old_wheel: Path
     site: Path
     old_site: Path
+
+
+@pytest.fixture
+def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the rules about the client and its machine out of one test; see tests/simulators/quiet_machine.py."""
+    monkeypatch.setattr(validity, "RUN_RULES", validity.RUN_RULES)
+    monkeypatch.setattr(validity, "CELL_RULES", validity.CELL_RULES)
+    assume()
 
 
 _ACCEPTED = ("GPU", "public vectors are not here")

@@ -17,7 +17,7 @@ from tests.engines.vllm import smollm2_safetensors
 from tests.engines.vllm.served import model_folder_of, recipe
 
 from dayzero.core.errors import RemoteError
-from dayzero.engines.vllm import ENGINE
+from dayzero.engines.vllm.engine import ENGINE
 from dayzero.wiring import definitions, laboratory
 from dayzero.wiring.settings import cache_folder
 

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,11 @@ def test_a_line_that_the_system_really_writes_in_part_is_taken_back(tmp_path: Pa
     assert 0 < len(ledger.entries) < 10
 
 
+def _waits_for_a_lock(pid: int) -> bool:
+    locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return any("->" in words and str(pid) in words for words in locks)
+
+
 def test_readers_wait_for_a_line_that_is_being_written(tmp_path: Path):
     folder = _folder(tmp_path, records=1)
     reader: list[subprocess.Popen[bytes]] = []
@@ -191,8 +197,11 @@ def test_readers_wait_for_a_line_that_is_being_written(tmp_path: Path):
 
     def change(content: bytes) -> bytes:
         reader.append(subprocess.Popen([sys.executable, "-c", script, str(folder.root)], stdout=subprocess.PIPE))
-        with pytest.raises(subprocess.TimeoutExpired):
-            reader[0].communicate(timeout=3)
+        until = time.monotonic() + 60
+        while not _waits_for_a_lock(reader[0].pid):
+            assert reader[0].poll() is None, "it read while a line was being written"
+            assert time.monotonic() < until
+            time.sleep(0.01)
         return parse(content).append((_RECORD,))[1]
 
     folder.ledger.transact(change)

@@ -1,6 +1,7 @@
 """A response comes out the same however its bytes were cut, and what is wrong with it is named exactly."""
 
 import gc
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,36 @@ def test_what_is_read_does_not_depend_on_where_the_bytes_were_cut(stream: bytes,
     whole = outcome([stream], closed=closed)
     assert outcome(cut_up(stream, cuts), closed=closed) == whole
     assert outcome([bytes([byte]) for byte in stream], closed=closed) == whole
+
+
+def ends(take: Callable[[ResponseReader, bytes], object], pieces: list[bytes]) -> tuple[int, bool, bool, str]:
+    reader, fault = ResponseReader(), ""
+    try:
+        for piece in pieces:
+            take(reader, piece)
+    except MalformedResponseError as error:
+        fault = error.reason
+    return reader.status, reader.complete, reader.keeps_alive, fault
+
+
+@given(spoilt_streams(), st.lists(st.integers(0, 200), max_size=12))
+def test_what_is_skipped_ends_as_what_is_read(stream: bytes, cuts: list[int]):
+    pieces = cut_up(stream, cuts)
+    assert ends(ResponseReader.skip, pieces) == ends(ResponseReader.feed, pieces)
+
+
+@pytest.mark.parametrize(
+    "event", [b'data: {"a":1}', b"data: x", b"data: a\r\n\r\ndata: b", b"data: a\n\ndata: b", b": x"]
+)
+def test_an_event_is_taken_alone_only_where_it_is_the_whole_chunk(event: bytes):
+    reader = ResponseReader()
+    reader.feed(CHUNKED)
+    body = event + b"\n\n"
+    alone = event[6:] if event.startswith(b"data: ") and b"\n" not in event else b""
+    assert reader.event_alone(b"%x\r\n%b\r\n" % (len(body), body)) == alone
+    assert reader.event_alone(b"%x\r\n%b\r\n" % (len(body) + 1, body)) == b""
+    reader.feed(b"%x\r\n" % len(body))
+    assert reader.event_alone(b"%x\r\n%b\r\n" % (len(body), body)) == b""
 
 
 @given(st.lists(st.binary(min_size=1, max_size=400), max_size=12), st.lists(st.integers(0, 4000), max_size=8))

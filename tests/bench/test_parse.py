@@ -282,6 +282,7 @@ def test_a_request_that_was_interrupted_has_no_row_and_its_last_attempt_counts()
     assert [(row.number, row.sent_ns, row.content_ns) for row in parsed.rows] == [(0, 3 * T0, (3 * T0 + 50 * MS,))]
     assert parsed.interrupted == 1
     assert parsed.holes == ((T0, 2 * T0),)
+    assert [row.hole_ns for row in parsed.rows] == [T0] + [0] * (len(parsed.rows) - 1)
 
 
 @pytest.mark.parametrize(

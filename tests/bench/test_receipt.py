@@ -50,6 +50,14 @@ def test_it_names_files_definitions_client_rules_and_figures():
     assert kept["client-lag"] == ("0.100 ms", "at most 2.500 ms")
 
 
+def test_it_says_whether_the_client_was_kept_on_a_core_apart_from_the_engine():
+    apart = report(Outcome(rows=rows(20), ending=Completed(), client=CHEAP), WORKLOAD, replace(QUIET, core=3))
+    for measured, core in ((apart, 3), (made(), None)):
+        written = receipt(measured, WORKLOAD, SUBJECT)
+        assert isinstance(written["client"], dict)
+        assert written["client"]["kept_on_core"] == core
+
+
 def test_it_holds_what_was_really_dispatched_beside_what_was_asked():
     written: Any = receipt(made(), WORKLOAD, SUBJECT)
     assert [(entry["what"], entry["differs"]) for entry in written["dispatched"]] == [

@@ -50,6 +50,25 @@ def test_rates_over_an_interruption_are_undecided_and_no_reason_against_the_figu
     assert isinstance(after.cells[0].output_tok_s, float)
 
 
+def test_the_cost_of_a_resumed_run_is_said_to_be_its_last_processs_and_is_not_per_token():
+    outcome = Outcome(rows=rows(20), ending=Completed(), client=CHEAP, holes=((1, 2),))
+    resumed = report(outcome, Workload(seed=1, cells=(CELL,)), QUIET)
+    client = of_report(resumed, model="m", engine="", rows_file="")["client"]
+    assert isinstance(client, dict)
+    assert (client["cpu_s_per_1k_tokens"], client["total_cpu_s_per_1k_tokens"]) == (None, None)
+    assert "the run was resumed: what the client cost is what its last process cost, and not per token" in resumed.notes
+
+
+def test_requests_whose_chunks_are_not_tokens_are_counted_where_itl_leaves_them_out():
+    every = rows(200)
+    merged = replace(every[-1], content_ns=every[-1].content_ns[:-1])
+    judged = judge(*every[:-1], merged, cell=replace(CELL, requests=200))
+    assert "c1: 1 of 200 requests are not in itl_ms: a chunk of theirs holds several tokens, or none" in judged.notes
+    metrics = of_report(judged, model="m", engine="", rows_file="")["metrics"]
+    assert isinstance(metrics, dict)
+    assert (metrics["itl_ms"]["left_out"], metrics["itl_ms"]["n"], metrics["ttft_ms"]["left_out"]) == (1, 199, 0)
+
+
 def last(**changes: Any) -> tuple[Row, ...]:
     """Twenty rows, the last one changed."""
     whole = rows(20)

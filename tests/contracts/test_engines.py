@@ -5,6 +5,8 @@ with log-probabilities, ``usage_chunk.json``, ``metrics.txt``) and a fixture ``<
 """
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +22,7 @@ from dayzero.core.errors import RemoteError
 from dayzero.core.recipe import Recipe
 from dayzero.engines.interface import Engine
 from dayzero.wiring import plugins
+from dayzero.wiring.dialects import endpoint_dialect
 
 ENGINES = plugins.engine_names()
 METRICS = {"requests_running", "requests_waiting", "prompt_tokens", "generated_tokens"}
@@ -49,6 +52,20 @@ def test_the_built_in_engines_are_installed():
 
 def test_the_name_is_the_entry_points(engine: Engine):
     assert plugins.engine(engine.name) is engine
+
+
+def test_its_dialect_is_installed_beside_it(engine: Engine):
+    assert endpoint_dialect(engine.name) == engine.dialect
+
+
+def test_a_dialect_loads_nothing_else_of_its_engine(engine: Engine):
+    code = (
+        "import sys; from dayzero.wiring.dialects import endpoint_dialect as load;"
+        f"print(type(load({engine.name!r})).__module__, *(name for name in sys.modules if name.startswith('dayzero.engines.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    home, *loaded = done.stdout.split()
+    assert set(loaded) <= {"dayzero.engines.endpoint", home.rpartition(".")[0], home}
 
 
 def test_a_launch_is_the_same_for_the_same_recipe(engine: Engine, recipe: Recipe):

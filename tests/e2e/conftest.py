@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from tests.simulators import quiet_machine
 
 Run: TypeAlias = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
 def dayzero() -> Run:
-    """Run ``dayzero WORDS`` and give what it said."""
+    """Run ``dayzero WORDS`` and give what it said; on a quiet machine, or what it takes for one."""
 
-    def run(*words: str, cwd: Path, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+    def run(*words: str, cwd: Path, timeout: float = 240, quiet: bool = False) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-c", quiet_machine.program(), *words] if quiet else command(words)
         return subprocess.run(
-            command(words), cwd=cwd, env=environment(), capture_output=True, text=True, check=False, timeout=timeout
+            program, cwd=cwd, env=environment(), capture_output=True, text=True, check=False, timeout=timeout
         )
 
     return run
@@ -30,7 +32,7 @@ def tiny_demo(tmp_path_factory, embedded_engine, dayzero: Run) -> tuple[Path, su
     """One complete bring-up of the tiny Kimi-K3, shared by the tests that only read it: its folder, and what it said."""
     assert embedded_engine
     folder = tmp_path_factory.mktemp("tiny")
-    return folder, dayzero("demo", "--no-serve", "--port", str(free_port()), cwd=folder)
+    return folder, dayzero("demo", "--no-serve", "--port", str(free_port()), cwd=folder, quiet=True)
 
 
 def free_port() -> int:

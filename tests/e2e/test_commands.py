@@ -88,7 +88,7 @@ def test_serve_serves_until_it_is_interrupted(tmp_path):
         assert engines_below(tmp_path)
         serve.send_signal(signal.SIGINT)
         assert serve.wait(timeout=30) == 0
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while engines_below(tmp_path):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -110,7 +110,7 @@ def test_bench_measures_a_package_and_writes_a_receipt_bound_to_its_rows(tmp_pat
     source = Path(__file__).parents[2] / "packages" / "demo-kimi-k3-tiny" / "package.toml"
     changed = source.read_text(encoding="utf-8").replace("port = 18480", f"port = {free_port()}")
     (tmp_path / "package.toml").write_text(changed, encoding="utf-8")
-    done = dayzero("bench", "package.toml", "-o", "rows", "--output-format", "json", cwd=tmp_path)
+    done = dayzero("bench", "package.toml", "-o", "rows", "--output-format", "json", cwd=tmp_path, quiet=True)
     assert done.returncode == 0, done.stdout + done.stderr
     receipt = json.loads((tmp_path / "rows" / "receipt.json").read_text(encoding="utf-8"))
     rows = (tmp_path / "rows" / "requests.jsonl").read_bytes()

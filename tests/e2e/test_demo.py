@@ -172,7 +172,7 @@ def test_an_interrupted_demo_leaves_no_engine_behind(tmp_path, embedded_engine, 
     demo.communicate(timeout=60)
     assert demo.returncode != 0
     assert (run_folder(tmp_path) / "reads.bin").stat().st_size >= 30_000
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while engines_below(tmp_path):
         assert time.monotonic() < deadline, "an engine was left behind"
         time.sleep(0.05)

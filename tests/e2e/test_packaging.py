@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.conftest import free_port
+from tests.simulators import quiet_machine
 
 pytestmark = pytest.mark.packaging
 
@@ -68,7 +69,9 @@ def test_the_wheels_run_the_demo_in_a_new_environment_from_an_empty_folder(wheel
     subprocess.run([*pip, "--no-deps", *map(str, wheels.values())], env=bare_environment(), check=True, timeout=120)
     empty = tmp_path / "empty"
     empty.mkdir()
-    demo = [str(home / "bin" / "dayzero"), "demo", "--no-serve", "--port", str(free_port())]
+    version = subprocess.run([str(home / "bin" / "dayzero"), "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.startswith("dayzero ")
+    demo = [str(python), "-c", quiet_machine.program(), "demo", "--no-serve", "--port", str(free_port())]
     done = subprocess.run(
         demo, cwd=empty, env=bare_environment(), capture_output=True, text=True, check=False, timeout=240
     )

@@ -91,6 +91,21 @@ def test_the_rate_of_an_old_file_stays_what_it_was_and_a_new_one_leaves_out_the_
     assert ask(again, metric="output_tok_s", statistic="total", decimals="3") == "60.000"  # 57 tokens in 0.95 s
 
 
+def test_a_run_that_was_interrupted_within_the_cell_has_latencies_and_no_rate():
+    first, second, *rest = rows(700)
+    resumed = raw(first, replace(second, hole_ns=2_000_000_000), *rest)
+    with pytest.raises(EvidenceError, match=r"interrupted for 2\.0 s and resumed, so it has no rate"):
+        ask(resumed, cell="c1", metric="output_tok_s", statistic="total", decimals="1")
+    latency = {"cell": "c1", "metric": "ttft_ms", "statistic": "p99", "decimals": "3"}
+    assert ask(resumed, **latency) == ask(raw(first, second, *rest), **latency)
+
+
+def test_an_interruption_before_the_cell_began_leaves_its_rate_alone():
+    first, *rest = rows(700)
+    rate = {"cell": "c1", "metric": "output_tok_s", "statistic": "total", "decimals": "1"}
+    assert ask(raw(replace(first, hole_ns=2_000_000_000), *rest), **rate) == ask(raw(first, *rest), **rate)
+
+
 def test_failures_can_still_be_counted():
     spoilt = raw(*TWENTY[:-1], replace(TWENTY[-1], error="http 500"))
     assert ask(spoilt, metric="failed", statistic="count") == "1"

@@ -46,17 +46,23 @@ class Behaviour:
     close_after: int | None = None  # end the body properly, without a finish
     closes: bool = False  # end the connection after each completion, without saying so
     dies_after: int | None = None  # stop listening and drop every connection after so many completions
+    holds_after: int | None = None  # answer no completion after so many, until `go_on`
 
 
 @dataclass(slots=True)
 class Seen:
-    """One completion request as it came: its path, headers and body, when it came, and when each text chunk was written."""
+    """One completion request as it came: its path, headers and body, and when it came.
+
+    Attributes:
+        written_ns, handed_over_ns: Just before and just after each text chunk was handed to the kernel.
+    """
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
     received_ns: int
     written_ns: list[int] = field(default_factory=list)
+    handed_over_ns: list[int] = field(default_factory=list)
 
 
 class OpenAiServer:
@@ -68,6 +74,7 @@ class OpenAiServer:
         self.connections = 0
         self.most_in_flight = 0
         self.port = 0
+        self.go_on = False
         self._in_flight = 0
         self._slots = asyncio.Semaphore(behaviour.slots) if behaviour.slots else contextlib.nullcontext()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -158,6 +165,8 @@ class OpenAiServer:
             not plan.completions or (isinstance(seen.body["prompt"], list) and not plan.takes_ids)
         ):
             return await self._json(writer, 400, {"error": {"message": "prompt must be something else"}})
+        if plan.holds_after is not None and number > plan.holds_after:
+            await self._going_on()
         await self._until(seen, plan.header_s)
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
         if plan.comments:
@@ -169,6 +178,10 @@ class OpenAiServer:
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return not plan.closes
+
+    async def _going_on(self) -> None:
+        while not self.go_on:  # noqa: ASYNC110  (another thread sets it)
+            await asyncio.sleep(0.002)
 
     async def _chunks(self, writer: asyncio.StreamWriter, seen: Seen) -> bool:
         """Write the chunks on schedule; False when the connection is not to be used again."""
@@ -195,6 +208,7 @@ class OpenAiServer:
             await self._event(
                 writer, self._chunk(seen, text="x" * plan.tokens_per_chunk, completion=sent, last=sent == asked)
             )
+            seen.handed_over_ns.append(time.monotonic_ns())
         if plan.usage == "own":
             await self._event(writer, {"choices": [], "usage": self._usage(seen, asked)})
         if plan.done:

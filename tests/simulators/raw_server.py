@@ -20,8 +20,8 @@ class Act(Enum):
     HANG = auto()
 
 
-Step: TypeAlias = bytes | float | Act
-"""Bytes to write, seconds to wait, or an end."""
+Step: TypeAlias = bytes | float | Act | Callable[[], object]
+"""Bytes to write, seconds to wait, an end, or what returns when the server may go on."""
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
@@ -59,6 +59,7 @@ class RawServer:
     requests: list[bytes] = field(default_factory=list)
     connections: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
+    counting: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def url(self) -> str:
@@ -88,8 +89,9 @@ class RawServer:
                 connection = self.tls.wrap_socket(connection, server_side=True)
                 connection.settimeout(0.05)
             while (request := self._request(connection)) is not None:
-                number = len(self.requests)
-                self.requests.append(request)
+                with self.counting:
+                    number = len(self.requests)
+                    self.requests.append(request)
                 if not self._play(connection, self.script(number)):
                     break
         connection.close()
@@ -130,6 +132,8 @@ class RawServer:
                     return False
                 case Act.CLOSE:
                     return False
+                case _:
+                    step()
         return True
 
 

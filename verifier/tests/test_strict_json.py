@@ -96,7 +96,7 @@ def test_every_ordinary_document_comes_back_as_it_was_written(document: object):
     "text", [b'"' + b'\\"' * 2_000_000, b'"\\' * 1_000_000, b'["' * 1_000_000, b'"' + b"\\" * 3_000_001]
 )
 def test_hostile_text_costs_no_more_than_its_length(text: bytes):
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(StrictJsonError):
         loads(text)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5  # seconds of a processor; backtracking would take hours

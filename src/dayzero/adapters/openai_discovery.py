@@ -188,11 +188,11 @@ class _Probes:
         )
         try:
             ending = client.run(_AtOnce(requests), cell=cell, on_progress=lambda _: None)
-            # What the server closes now must not be met by the first measured request.
-            self.kept = client.settle(_PAUSE_S)
+            rows = sorted(parse(records.parts, self._dialect.usage).rows, key=lambda row: row.number)
+            # What the server closes now must not be met by the first measured request; after a refusal another probe follows.
+            self.kept = any(row.ok for row in rows) and client.settle(_PAUSE_S)
         finally:
             client.close()
-        rows = sorted(parse(records.parts, self._dialect.usage).rows, key=lambda row: row.number)
         if len(rows) < len(requests) or ending == Aborted(reason=INTERRUPTED):
             raise KeyboardInterrupt
         for row in rows:

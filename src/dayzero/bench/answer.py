@@ -79,6 +79,7 @@ class Answer:
         "_body",
         "_ends_in_content",
         "_finished",
+        "_flows",
         "_last_ns",
         "_reader",
         "_splitter",
@@ -106,6 +107,7 @@ class Answer:
         self._body = b""  # of an answer that is no stream, its beginning
         self._usage_event = b""
         self._finished = self._ends_in_content = False
+        self._flows = False  # whether the stream has begun, is no error, and the last read ended with an event
         self._last_ns = 0
 
     @property
@@ -121,6 +123,13 @@ class Answer:
             stamp_ns: When the last of them arrived.
             floor_ns: When the first of them had certainly not arrived.
         """
+        if self._flows and (event := self._reader.event_alone(data)):
+            try:
+                self._take_event(event, stamp_ns)
+            except _BadEventError as error:
+                self._fail(str(error))
+            self._last_ns = stamp_ns
+            return
         try:
             pieces = self._reader.feed(data)
         except MalformedResponseError as error:
@@ -131,6 +140,7 @@ class Answer:
             if pieces:
                 self._take_body(pieces, stamp_ns, floor_ns)
         self._last_ns = stamp_ns
+        self._flows = bool(self.first_event_ns) and not self.error and self._splitter.idle
         if self._reader.complete and not self.completed_ns:
             self.completed_ns = stamp_ns
 
@@ -197,13 +207,18 @@ class Answer:
     def _take_event(self, event: bytes, stamp_ns: int) -> None:
         if not self.first_event_ns:
             self.first_event_ns = stamp_ns
-        chunk = self._chunk(event)
+        try:
+            chunk = _decode(event)
+        except _UNREADABLE:
+            chunk = self._unusual(event)
+        else:
+            chunk = chunk if chunk.choices is not None else self._unusual(event)
         if chunk.usage:
             self._usage_event = event
         content = _NONE
         for choice in chunk.choices or ():
-            if (held := _content(choice, tokens_without_text=self._tokens_without_text)) > content:
-                content = held
+            held = self._content(choice)
+            content = max(content, held)
             if choice.finish_reason:
                 self._finished = True
         self._ends_in_content = bool(content)
@@ -213,13 +228,6 @@ class Answer:
                 self.reasoning_chunks += 1
             elif not self.answer_ns:
                 self.answer_ns = stamp_ns
-
-    def _chunk(self, event: bytes) -> _Chunk:
-        try:
-            chunk = _decode(event)
-        except _UNREADABLE:
-            return self._unusual(event)
-        return self._unusual(event) if chunk.choices is None else chunk
 
     def _unusual(self, event: bytes) -> _Chunk:
         """Read the end mark, a sign of life, an error, or a chunk of another shape; what it has of a chunk still counts.
@@ -245,13 +253,17 @@ class Answer:
     def _fail(self, error: str) -> None:
         """Keep the first error."""
         self.error = self.error or printable(error[:_LONGEST_ERROR])
+        self._flows = False
+
+    def _content(self, choice: _Choice) -> int:
+        delta = choice.delta
+        if delta is None:
+            silent = self._tokens_without_text and choice.text == "" and choice.finish_reason in _TOKEN_MADE
+            return _ANSWER if choice.text or silent else _NONE
+        return _of_delta(delta)
 
 
-def _content(choice: _Choice, *, tokens_without_text: bool) -> int:
-    delta = choice.delta
-    if delta is None:
-        silent = tokens_without_text and choice.text == "" and choice.finish_reason in _TOKEN_MADE
-        return _ANSWER if choice.text or silent else _NONE
+def _of_delta(delta: _Delta) -> int:
     if delta.content or delta.tool_calls or delta.function_call or delta.refusal:
         return _ANSWER
     return _REASONING if delta.reasoning or delta.reasoning_content else _NONE

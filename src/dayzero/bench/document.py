@@ -63,6 +63,7 @@ def of_client(client: ClientLoad, environment: Environment, *, tokens: int) -> d
         "sha256": environment.client_sha256,
         "stamps": environment.stamps,
         "cores": environment.cores,
+        "kept_on_core": environment.core,
         "load_average_before": round(environment.load_before, 2),
         "load_average_after": round(environment.load_after, 2),
         "lag_ms": lag(client.lag_ms),
@@ -153,6 +154,7 @@ def _of_summary(summary: Summary) -> dict[str, object]:
         "n": summary.requests,
         "values": summary.values,
         "unsure": summary.unsure,
+        "left_out": summary.left_out,
         "undecided": undecided,
     }
 

@@ -56,6 +56,7 @@ class ResponseReader:
         "_head_bytes",
         "_left",
         "_line",
+        "_sizes",
         "_step",
         "_version",
         "complete",
@@ -74,6 +75,7 @@ class ResponseReader:
         self._version, self._announced = b"", 0
         self._left = 0  # bytes of the chunk, or of the counted body, that have not come
         self._between_chunks = False
+        self._sizes: dict[bytes, int] = {}
         # A plain function, not a bound method: nothing may point back to itself where the collector is off.
         self._step: Callable[[ResponseReader, bytes, int, list[bytes]], int] = ResponseReader._take_status_line
 
@@ -83,20 +85,44 @@ class ResponseReader:
         Raises:
             MalformedResponseError: They cannot belong to a response, or come after its end.
         """
-        if self._between_chunks and not self._line:
-            # Most reads of a stream hold one whole chunk and nothing else.
-            size, _, rest = data.partition(_CRLF)
-            if rest[-2:] == _CRLF and len(rest) > len(_CRLF) and size == b"%x" % (len(rest) - 2):
-                return [rest[:-2]]
         pieces: list[bytes] = []
-        at = self._take_whole_chunks(data, pieces)
-        try:
-            while at < len(data):
-                at = self._step(self, data, at, pieces)
-        except MalformedResponseError as error:
-            error.pieces = pieces
-            raise
+        at = start = 0
+        while (after := self._past_chunk(data, at)) > at:
+            start = data.find(_CRLF, at) + len(_CRLF)
+            pieces.append(data[start : after - len(_CRLF)])
+            at = after
+        self._take_rest(data, at, pieces)
         return pieces
+
+    def skip(self, data: bytes) -> None:
+        """Take the next bytes as :meth:`feed` does, without the cost of giving the pieces of the body.
+
+        Raises:
+            MalformedResponseError: They cannot belong to a response, or come after its end.
+        """
+        at = 0
+        while (after := self._past_chunk(data, at)) > at:
+            at = after
+        self._take_rest(data, at, [])
+
+    def event_alone(self, data: bytes) -> bytes:
+        """Give the data of the server-sent event that is the only content of these bytes, if they are one whole chunk.
+
+        That is what most reads of a stream are. ``b""``: they are anything else, and nothing was taken.
+        """
+        size, _, chunk = data.partition(_CRLF)
+        length = len(chunk)
+        if (
+            self._between_chunks
+            and chunk[:6] == b"data: "
+            and chunk.find(b"\n") == length - 4
+            and chunk.find(b"\r") == length - 2
+            and chunk[-4:] == b"\n\n\r\n"
+            and size == b"%x" % (length - 2)
+            and not self._line
+        ):
+            return chunk[6:-4]
+        return b""
 
     def close(self) -> None:
         """Learn that the connection was closed: that ends a body without a length, and cuts off anything else.
@@ -114,20 +140,27 @@ class ResponseReader:
         where = "its body" if self.status else "its head"
         raise MalformedResponseError(f"the connection was closed in the middle of {where}")
 
-    def _take_whole_chunks(self, data: bytes, pieces: list[bytes]) -> int:
-        """Take the chunks that stand whole at the beginning; a late read holds many. Gives where the rest begins."""
-        at = 0
-        while self._between_chunks and not self._line:
-            line_end = data.find(_CRLF, at, at + _SHORT_SIZE_LINE)
-            if line_end < 0 or not _SIZE_ALONE.fullmatch(data, at, line_end):
-                break
-            start = line_end + len(_CRLF)
-            end = start + int(data[at:line_end], 16)
-            if data[end : end + len(_CRLF)] != _CRLF or end == start:
-                break
-            pieces.append(data[start:end])
-            at = end + len(_CRLF)
-        return at
+    def _past_chunk(self, data: bytes, at: int) -> int:
+        """Say where the chunk ends that stands whole at a place; the place itself where none does."""
+        line_end = data.find(_CRLF, at, at + _SHORT_SIZE_LINE)
+        if line_end < 0 or self._line or not self._between_chunks:
+            return at
+        written = data[at:line_end]
+        size = self._sizes.get(written, 0)
+        if not size:
+            if not _SIZE_ALONE.fullmatch(written):
+                return at
+            size = self._sizes[written] = int(written, 16)  # a stream has few, and reading one costs more than a look
+        end = line_end + len(_CRLF) + size
+        return end + len(_CRLF) if size and data[end : end + len(_CRLF)] == _CRLF else at
+
+    def _take_rest(self, data: bytes, at: int, pieces: list[bytes]) -> None:
+        try:
+            while at < len(data):
+                at = self._step(self, data, at, pieces)
+        except MalformedResponseError as error:
+            error.pieces = pieces
+            raise
 
     def _whole_line(self, data: bytes, at: int, longest: int, what: str) -> tuple[bytes | None, int]:
         """Give the line that ends in these bytes, with its LF, and where the next one begins."""

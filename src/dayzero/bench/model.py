@@ -138,6 +138,7 @@ class Row:
         usage: The server's counts, ``None`` when it reported none.
         reasoning_chunks: How many of the content chunks are reasoning.
         error: ``""``, or what went wrong.
+        hole_ns: How long no client ran before it was sent, where it is the first one of a run that was taken up again; else 0.
     """
 
     number: int
@@ -164,6 +165,7 @@ class Row:
     usage: Usage | None
     reasoning_chunks: int = 0
     error: str
+    hole_ns: int = 0
 
     @property
     def ok(self) -> bool:
@@ -313,6 +315,7 @@ class Environment:
         client_sha256: Digest of the client's own source files, so that a receipt names the code that measured.
         stamps: Where receive stamps are taken (``kernel, SO_TIMESTAMPNS``, or ``user space``).
         cores: Processor cores that the client may use.
+        core: The one that it was kept on, apart from the engine, by this program; ``None``: it was not.
         load_before: One-minute load average just before the first request.
         load_after: The same just after the last one.
     """
@@ -321,5 +324,6 @@ class Environment:
     client_sha256: str
     stamps: str
     cores: int
+    core: int | None = None
     load_before: float
     load_after: float

@@ -85,7 +85,7 @@ def parse(pieces: Iterable[bytes], usage: ReadUsage, *, tokens_without_text: boo
 class _Flight:
     """A request between its ``SENT`` and its ``END``."""
 
-    __slots__ = ("answer", "end_ns", "lag_ns", "new_connection", "sent", "sent_by_ns", "sent_ns", "stamped")
+    __slots__ = ("answer", "end_ns", "hole_ns", "lag_ns", "new_connection", "sent", "sent_by_ns", "sent_ns", "stamped")
 
     def __init__(self, sent: Sent, answer: Answer, sent_ns: int, sent_by_ns: int, *, new_connection: bool) -> None:
         self.sent = sent
@@ -95,6 +95,7 @@ class _Flight:
         self.stamped = True  # by the kernel, every read
         self.lag_ns = 0
         self.end_ns = 0
+        self.hole_ns = 0  # before it was sent
 
 
 class Parser:
@@ -113,6 +114,7 @@ class Parser:
         self.set_aside = 0
         self._usage = usage
         self.holes: list[tuple[int, int]] = []
+        self._hole_ns = 0  # of those that no request was sent after yet
         self._clocks = Clocks()
         self._flights: dict[int, _Flight] = {}
         self._opened: set[int] = set()
@@ -142,7 +144,9 @@ class Parser:
                 opened = number in self._opened
                 self._opened.discard(number)
                 answer = Answer(tokens_without_text=self._tokens_without_text)
-                self._flights[number] = _Flight(decode_sent(payload), answer, user_ns, floor_ns, new_connection=opened)
+                flight = _Flight(decode_sent(payload), answer, user_ns, floor_ns, new_connection=opened)
+                flight.hole_ns, self._hole_ns = self._hole_ns, 0
+                self._flights[number] = flight
             elif kind == _OPENED:
                 self._opened.add(number)
             else:
@@ -150,9 +154,7 @@ class Parser:
                     self._clocks.look(real_ns=real_ns, monotonic_ns=user_ns, bracket_ns=floor_ns)
                 yield from self._finished()
                 if kind == _RESUMED:
-                    self._clocks.forget()
-                    self._flights.clear()
-                    self.holes.append((last_ns or user_ns, user_ns))
+                    self._resume(last_ns or user_ns, user_ns)
             last_ns = user_ns
         yield from self._finished()
         self.interrupted = len(self._flights)
@@ -178,6 +180,13 @@ class Parser:
         self.header = decode_header(line)
         yield begun
         yield from pieces
+
+    def _resume(self, since_ns: int, until_ns: int) -> None:
+        """Begin anew where another client went on; what was in flight is sent again."""
+        self._clocks.forget()
+        self.holes.append((since_ns, until_ns))
+        self._hole_ns += until_ns - since_ns + sum(flight.hole_ns for flight in self._flights.values())
+        self._flights.clear()
 
     def _read(self, flight: _Flight, real_ns: int, user_ns: int, floor_ns: int, data: bytes) -> None:
         if not (real_ns and self._clocks.offset_ns):
@@ -246,6 +255,7 @@ class Parser:
             usage=answer.usage(self._usage),
             reasoning_chunks=answer.reasoning_chunks,
             error=answer.error,
+            hole_ns=flight.hole_ns,
         )
 
 

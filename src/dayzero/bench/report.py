@@ -1,6 +1,6 @@
 """Turn rows into figures, and say where they must not be believed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,7 +60,7 @@ class Report:
         cells: One a cell of the workload, in its order.
         environment: The machine that the client ran on.
         client: What measuring cost.
-        tokens: Tokens that the server generated for it, as it counts them, both phases.
+        tokens: Tokens that the server generated for it, as it counts them, both phases; 0 where the cost is not of all of them.
         judgements: Every rule of validity that was asked, with what it found.
         invalid_because: All reasons of all cells and of the run, each with the cell it is about.
         notes: What a reader should know besides.
@@ -106,16 +106,30 @@ def report(outcome: Outcome, workload: Workload, environment: Environment, *, er
         for cell in workload.cells
     )
     judgements = judge(RunCase(ending=outcome.ending, client=outcome.client, cells=cases))
+    reported = tuple(_report_cell(case, judgements) for case in cases)
     return Report(
         seed=workload.seed,
-        cells=tuple(_report_cell(case, judgements) for case in cases),
+        cells=reported,
         environment=environment,
         client=outcome.client,
-        tokens=sum(row.usage.completion_tokens for row in outcome.rows if row.usage),
+        # Of a run that was resumed only the last process is known, and its cost is none of all tokens.
+        tokens=0 if outcome.holes else sum(row.usage.completion_tokens for row in outcome.rows if row.usage),
         judgements=judgements,
         invalid_because=reasons(judgements),
-        notes=notes(judgements, environment),
+        notes=(*notes(judgements, environment), *_besides(outcome, reported)),
     )
+
+
+def _besides(outcome: Outcome, cells: Sequence[CellReport]) -> Iterator[str]:
+    if outcome.holes:
+        yield "the run was resumed: what the client cost is what its last process cost, and not per token"
+    for cell in cells:
+        for summary in cell.summaries:
+            if summary.left_out and summary.requests:
+                yield (
+                    f"{cell.cell.name}: {summary.left_out} of {summary.left_out + summary.requests} requests are not in "
+                    f"{summary.metric.name}: a chunk of theirs holds several tokens, or none"
+                )
 
 
 def measured_phase(rows: Sequence[Row]) -> tuple[Row, ...]:

@@ -51,6 +51,7 @@ class _WireRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     usage: _WireUsage | None
     reasoning_chunks: _Count
     error: str
+    hole_ns: _Count = 0
 
 
 class _WireRowV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,7 +94,7 @@ class RowsRead:
 
 def encode(row: Row) -> bytes:
     """Write one row as a JSON line that ends in a newline."""
-    fields_of = {name: getattr(row, name) for name in _NAMES}
+    fields_of = {name: getattr(row, name) for name in _NAMES if name != "hole_ns" or row.hole_ns}
     return msgspec.json.encode({"schema": SCHEMA, **fields_of, "content_ns": tuple(row.content_ns)}) + b"\n"
 
 

@@ -22,6 +22,11 @@ class SseSplitter:
     _data_bytes: int = 0  # with their line ends
     _after_cr: bool = False
 
+    @property
+    def idle(self) -> bool:
+        """Whether the last event was whole and nothing came after it."""
+        return not (self._line or self._data or self._after_cr)
+
     def feed(self, received: bytes) -> list[bytes]:
         """Take the next bytes, and give the events that they complete.
 

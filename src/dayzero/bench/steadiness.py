@@ -6,8 +6,9 @@ freedom, beyond its two-sided 0.1 % point. Blocks and not requests, because requ
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Final
 
 from dayzero.bench.metrics import TTFT, percentile
@@ -55,10 +56,12 @@ def rate_blocks(rows: Sequence[Row]) -> tuple[float, ...]:
     if isinstance(span, Undecided) or span.with_tail:
         return ()
     width = (span.end_ns - span.start_ns) / _BLOCKS
+    edges = [span.start_ns + 1 + block * width for block in range(_BLOCKS)]
     counts = [0] * _BLOCKS
-    for stamp in chain.from_iterable(row.content_ns for row in span.rows):
-        if span.holds(stamp):
-            counts[min(int((stamp - span.start_ns - 1) / width), _BLOCKS - 1)] += 1
+    for row in span.rows:
+        stamps = tuple(row.content_ns)
+        cuts = [*(bisect_left(stamps, edge) for edge in edges), bisect_right(stamps, span.end_ns)]
+        counts = [count + end - begin for count, (begin, end) in zip(counts, pairwise(cuts), strict=True)]
     return tuple(map(float, counts)) if all(counts) else ()
 
 

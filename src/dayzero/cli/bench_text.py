@@ -85,10 +85,11 @@ def client_lines(report: Report) -> Iterator[str]:
         late += f" at the median, {most} at p99"
     else:
         late = "lag unknown"
+    kept = "" if environment.core is None else f", kept on core {environment.core} apart from the engine"
     yield (
         f"client: {environment.client}, stamps: {environment.stamps}; {late}; "
         f"{client.cpu_s:.2f} CPU-s in {client.window_s:.2f} s, {client.total_cpu_s:.2f} in all, "
-        f"{client.memory_bytes / _MIB:.0f} MiB; {environment.cores} cores, "
+        f"{client.memory_bytes / _MIB:.0f} MiB; {environment.cores} cores{kept}, "
         f"load average {environment.load_before:.2f} before, {environment.load_after:.2f} after"
     )
 

@@ -35,7 +35,8 @@ class BenchRows:
 
         Raises:
             EvidenceError: The file is cut off, the cell is not in it, its rows speak against their figures (failures, no
-                usage, other lengths than planned, cached prompts), or the sample cannot certify the statistic.
+                usage, other lengths than planned, cached prompts), it was interrupted and the figure is a rate, or the sample
+                cannot certify the statistic.
         """
         if not isinstance(locator, WholeFile):
             raise EvidenceError("bench-rows reads the whole file", hint="Locate the claim in the file as a whole.")
@@ -96,7 +97,18 @@ def _count(asked: _Asked, rows: tuple[Row, ...]) -> str:
 def _rate(asked: _Asked, rows: tuple[Row, ...], schema: str) -> Figure:
     if asked.statistic != "total":
         raise EvidenceError(f"{_RATE} has no {asked.statistic!r}, only a total", hint=_HINT)
+    if hole := _hole(rows):
+        return hole
     return _whole_phase_rate(measured_phase(rows)) if schema == SCHEMA_V1 else output_tok_s(rows)
+
+
+def _hole(rows: tuple[Row, ...]) -> Undecided | None:
+    """Say that no client ran for a while between two requests of the cell, where that is so."""
+    first_ns = min(row.sent_ns for row in rows)
+    away_ns = sum(row.hole_ns for row in rows if row.sent_ns > first_ns)
+    if not away_ns:
+        return None
+    return Undecided(f"the run was interrupted for {away_ns / _NS_PER_S:.1f} s and resumed, so it has no rate")
 
 
 def _whole_phase_rate(measured: tuple[Row, ...]) -> Figure:

@@ -33,7 +33,7 @@ from dayzero.bench.report import report as report_bench
 from dayzero.bench.rows import encode
 from dayzero.core.errors import InputError
 from dayzero.core.workload import Cell, Workload
-from dayzero.wiring.plugins import engine, engine_names
+from dayzero.wiring.dialects import endpoint_dialects
 from dayzero.wiring.server_side import NOTHING_DECIDED, CellSide, Decided, heard, listen, with_server_side
 
 ROWS: Final = "requests.jsonl"
@@ -118,8 +118,8 @@ def look_at(connection: Connection, model: str) -> Looked:
     """
     server = reachable(servers_of(connection))
     wording = Wording(server.address, connection.api_key)
-    candidates = tuple((name, engine(name).dialect) for name in engine_names())
-    return Looked(server=server, wording=wording, found=discover(server, wording, model=model, candidates=candidates))
+    found = discover(server, wording, model=model, candidates=endpoint_dialects())
+    return Looked(server=server, wording=wording, found=found)
 
 
 def measure_endpoint(
@@ -141,7 +141,7 @@ def measure_endpoint(
     seen = looked or look_at(target.connection, target.model)
     run = _Run(target, workload, seen)
     before = os.getloadavg()[0]
-    with on_core(target.core):
+    with on_core(target.core) as core:
         ending = run.drive(on_progress)
     after = os.getloadavg()[0]
     parsed = _parsed(target, seen.found)
@@ -152,6 +152,7 @@ def measure_endpoint(
         client_sha256=client_sha256(),
         stamps="kernel, SO_TIMESTAMPNS" if parsed.stamped else "user space",
         cores=cores(),
+        core=core,
         load_before=before,
         load_after=after,
     )

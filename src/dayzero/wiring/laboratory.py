@@ -40,8 +40,9 @@ from dayzero.wiring.endpoint import ROWS, BenchTarget, EndpointMeasurement, meas
 from dayzero.wiring.plugins import engine, kernel_library
 from dayzero.wiring.run_files import write_receipt
 from dayzero.wiring.second_try import with_second_try
-from dayzero.wiring.server_side import Decided, decided
+from dayzero.wiring.server_side import Decided
 from dayzero.wiring.settings import cache_folder, python_executable
+from dayzero.wiring.start_log import decided
 from dayzero.wiring.triage import diagnose
 
 HOST = "127.0.0.1"

@@ -19,11 +19,8 @@ from dayzero.bench.telemetry.model import ClientSide, Finding, Recording, Unknow
 from dayzero.bench.telemetry.rules import judge
 from dayzero.bench.telemetry.window import over, read_recording
 from dayzero.bench.validity import Judgement, broken, reasons
-from dayzero.core.launch import LaunchSpec
 from dayzero.core.workload import Cell, ClosedLoop, Workload
-from dayzero.serve.dispatch import compare, differences
-from dayzero.serve.ports import Launcher
-from dayzero.wiring.plugins import engine
+from dayzero.wiring.dialects import endpoint_dialect
 
 TELEMETRY: Final = "telemetry.jsonl"
 
@@ -75,7 +72,7 @@ def listen(server: Server, wording: Wording, engine_name: str, folder: Path) -> 
     Raises:
         RemoteError: The recording cannot be created.
     """
-    own = engine(engine_name).dialect.metric_names if engine_name else {}
+    own = endpoint_dialect(engine_name).metric_names if engine_name else {}
     return recording(Source(server=server, wording=wording, series=series_names(own)), folder / TELEMETRY)
 
 
@@ -123,31 +120,6 @@ def document(sides: Sequence[CellSide], start: Decided) -> dict[str, object]:
         "dispatched": [{**asdict(entry), "differs": entry.differs} for entry in start.dispatched],
         "start_phases": [asdict(phase) for phase in start.start_phases],
     }
-
-
-def decided(launcher: Launcher, launch: LaunchSpec, log: bytes, *, log_name: str) -> Decided:
-    """Read what an engine decided when it started, and how its start went.
-
-    Args:
-        launcher: Knows its launch and its log.
-        launch: What it was started with.
-        log: Its log.
-        log_name: What the log is called in a receipt.
-    """
-    stated = launcher.resolved(log)
-    compared = compare(launcher.asked(launch), stated)
-    asked = {one.asked.name: one for one in compared}
-    dispatched = tuple(
-        Dispatched(
-            what=value.name,
-            asked="" if (one := asked.get(value.name)) is None else value.value if one.agrees else one.asked.value,
-            resolved=value.value,
-            source_line=f"{log_name}:{value.line}",
-        )
-        for value in stated
-    )
-    phases = tuple(StartPhase(phase.name, phase.seconds) for phase in launcher.start_phases(log))
-    return Decided(dispatched=dispatched, start_phases=phases, differences=differences(compared))
 
 
 def _heard(recorded: Recording, outcome: Outcome, cell: Cell) -> CellSide:

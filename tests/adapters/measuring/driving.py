@@ -1,10 +1,15 @@
 """Drive the measuring client over requests, without a file, and parse what it kept."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
+
+import pytest
 
 from dayzero.adapters.measuring.client import MeasuringClient
+from dayzero.adapters.measuring.loop import Loop
 from dayzero.adapters.measuring.records import Records
 from dayzero.adapters.measuring.server import servers_of
 from dayzero.adapters.openai_http import Connection, GenericDialect, Speech, Wording
@@ -27,6 +32,10 @@ from dayzero.core.workload import Cell
 HOW = Speech(model="sim", route="/v1/completions", dialect=GenericDialect())
 HEADER = ReadsHeader(
     server="", model="sim", route="", engine="", seed=0, cells=(), pool_sha256="", boot="", client="test"
+)
+
+CLOCKS_NS = (
+    10_000_000  # the two clocks belong together to within a look at both, in which the machine may do something else
 )
 
 
@@ -65,6 +74,33 @@ class ListPlan:
     def ended(self, request: Request, elapsed_ns: int, reply: Callable[[], str]) -> None:  # noqa: ARG002  (the port's)
         self.ended_ns.append(elapsed_ns)
         self.replies.append(reply())
+
+
+@dataclass
+class Looks:
+    """Every look of the loop at its sockets: until when it was to wait, and when it was done."""
+
+    wakes_ns: list[int] = field(default_factory=list)
+    done_ns: list[int] = field(default_factory=list)
+
+    @classmethod
+    def noted(cls, monkeypatch: pytest.MonkeyPatch) -> Self:
+        """Note those of this test."""
+        looks, step = cls(), Loop.step
+
+        def noted(loop: Loop, wake_ns: int) -> None:
+            looks.wakes_ns.append(wake_ns)
+            step(loop, wake_ns)
+            looks.done_ns.append(time.monotonic_ns())
+
+        monkeypatch.setattr(Loop, "step", noted)
+        return looks
+
+    def wait_for(self, more: int) -> None:
+        """Return when there were so many more."""
+        until = len(self.done_ns) + more
+        while len(self.done_ns) < until:
+            time.sleep(0.001)
 
 
 @dataclass(frozen=True)

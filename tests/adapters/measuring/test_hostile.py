@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from tests.adapters.measuring.driving import ask, drive, one
+from tests.adapters.measuring.driving import CLOCKS_NS, Looks, ask, drive, one
 from tests.simulators.raw_server import (
     ANSWER,
     DONE,
@@ -22,6 +22,7 @@ from tests.simulators.raw_server import (
     raw_server,
 )
 
+from dayzero.adapters.measuring import loop
 from dayzero.bench.model import Aborted, Completed, Row, TextPrompt, Usage
 
 TWO = event() + event(finish=True) + USAGE + DONE
@@ -72,7 +73,7 @@ def test_a_whole_answer_is_whole_however_it_is_delivered(steps: Sequence[Step]):
         ([b"SMTP ready\r\n"], 0, 0, "not a status line"),
         ([HEAD + chunk(event()), Act.CLOSE], 200, 1, "closed in the middle of its body"),
         ([HEAD + chunk(event()), 0.05, Act.RESET], 200, 1, "reset"),
-        ([HEAD + chunk(event()), Act.HANG], 200, 1, "timeout: no end of the answer after 0.3 s"),
+        ([HEAD + chunk(event()), Act.HANG], 200, 1, "timeout: no end of the answer after 2 s"),
         ([Act.HANG], 0, 0, "timeout: no end of the answer after 0.3 s"),
         ([HEAD + chunk(event()) + b"zz\r\n\r\n"], 200, 1, "not a chunk size"),
         ([HEAD + b"3\r\nabcX\r\n\r\n"], 200, 0, "instead of a line end"),
@@ -83,7 +84,8 @@ def test_a_whole_answer_is_whole_however_it_is_delivered(steps: Sequence[Step]):
     ],
 )
 def test_every_failure_is_a_row_that_says_what_happened(steps: Sequence[Step], status: int, chunks: int, error: str):
-    row = answered(steps, timeout_s=0.3)
+    timeout_s = (2 if chunks else 0.3) if error.startswith("timeout") else 20  # what came before it has to be there
+    row = answered(steps, timeout_s=timeout_s)
     assert error in row.error.lower() or error in row.error
     assert (row.status or 0, len(row.content_ns)) == (status, chunks)
     assert 0 < row.sent_ns <= row.end_ns
@@ -108,6 +110,13 @@ def test_the_connection_of_a_failed_answer_is_not_used_again():
     assert driven.connections == 2
 
 
+@pytest.fixture
+def slow_goodbyes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a close that crossed a request come as late as a busy machine brings it."""
+    monkeypatch.setattr(loop, "_CROSSED_NS", 20_000_000_000)
+
+
+@pytest.mark.usefixtures("slow_goodbyes")
 def test_an_idle_connection_that_the_server_closed_is_opened_anew_and_the_request_is_sent_once_more():
     # The first answer is whole and announces to go on; the second request meets a connection that is closed without a word.
     with raw_server(lambda number: [Act.CLOSE] if number == 1 else [ANSWER]) as server:
@@ -118,6 +127,7 @@ def test_an_idle_connection_that_the_server_closed_is_opened_anew_and_the_reques
     assert [row.new_connection for row in driven.rows] == [True, True]
 
 
+@pytest.mark.usefixtures("slow_goodbyes")
 def test_a_request_is_sent_once_more_only_once():
     with raw_server(lambda number: [Act.CLOSE] if number else [ANSWER]) as server:
         driven = drive(server.url, [ask(0), ask(1)])
@@ -125,6 +135,7 @@ def test_a_request_is_sent_once_more_only_once():
     assert len(server.requests) == 3
 
 
+@pytest.mark.usefixtures("slow_goodbyes")
 def test_a_connection_that_closes_while_it_is_idle_is_noticed():
     with raw_server([ANSWER, Act.CLOSE]) as server:
         driven = drive(server.url, [ask(0), ask(1, due_ns=100_000_000)])
@@ -150,8 +161,11 @@ def test_a_few_lost_requests_do_not_end_the_run():
     assert len(driven.rows) == 8
 
 
-def test_stamps_are_in_order_and_those_of_the_kernel():
-    row = answered([0.03, HEAD + chunk(event()), 0.02, chunk(event(finish=True)), 0.01, TAIL])
+def test_stamps_are_in_order_and_those_of_the_kernel(monkeypatch: pytest.MonkeyPatch):
+    looks = Looks.noted(monkeypatch)
+    row = answered(
+        [0.03, HEAD + chunk(event()), lambda: looks.wait_for(3), 0.02, chunk(event(finish=True)), 0.01, TAIL]
+    )
     stamps = (row.sent_ns, row.sent_by_ns, row.first_byte_ns, *row.content_ns, row.end_ns)
     assert all(earlier <= later for earlier, later in pairwise(stamps))
     assert row.lag_ns >= 0
@@ -200,9 +214,11 @@ def test_a_request_that_a_server_took_and_gave_up_is_not_sent_again(end: Act):
 
 @pytest.mark.parametrize("last", [b"0\r\n\n", b"0\r\nx-trailer: 1\n\n", b"0\r\nx-trailer: 1\n\r\n"])
 def test_an_end_in_a_form_that_nobody_writes_is_found_and_has_its_own_stamp(last: bytes):
-    row = answered([HEAD, 0.02, ANSWER[len(HEAD) : -len(END)] + last], timeout_s=5)
+    wrote: list[int] = []
+    steps = [HEAD, 0.02, ANSWER[len(HEAD) : -len(END)] + last, lambda: wrote.append(time.monotonic_ns())]
+    row = answered(steps, timeout_s=5)
     assert whole(row)
-    assert row.end_ns - row.sent_ns < 400_000_000
+    assert row.end_ns <= wrote[0] + CLOCKS_NS  # not the instant at which it was found
 
 
 def test_an_interim_answer_does_not_keep_the_rest_of_a_request_from_being_sent():
@@ -226,7 +242,7 @@ def test_an_interim_answer_does_not_keep_the_rest_of_a_request_from_being_sent()
     thread = threading.Thread(target=go_on)
     thread.start()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    row = one(url, ask(prompt=TextPrompt(text="word " * 1_600_000)), timeout_s=3)
+    row = one(url, ask(prompt=TextPrompt(text="word " * 1_600_000)), timeout_s=20)
     thread.join()
     listener.close()
     assert whole(row)

@@ -102,6 +102,19 @@ def test_a_series_is_summed_over_its_labels_and_the_dialects_name_comes_first():
     assert pick(text, series_names({"requests_running": "mine"})) == {"requests_running": 7.0}
 
 
+def test_a_part_of_a_total_that_stands_beside_it_is_not_added_to_it():
+    text = (
+        'sglang:num_running_reqs{tp_rank="0",priority=""} 5\nsglang:num_running_reqs{tp_rank="0",priority="1"} 3\n'
+        'sglang:num_running_reqs{tp_rank="0",priority="2"} 2\n'
+    )
+    assert pick(text, series_names({})) == {"requests_running": 5.0}
+
+
+def test_of_a_share_of_memory_that_several_ranks_state_the_largest_counts():
+    text = 'sglang:token_usage{dp_rank="0"} 0.75\nsglang:token_usage{dp_rank="1"} 0.5\n'
+    assert pick(text, series_names({})) == {"kv_used": 0.75}
+
+
 def test_counters_hold_the_whole_window_and_gauges_only_what_lies_in_it():
     found = window(
         scrape(0, generated_tokens=100, requests_running=0),

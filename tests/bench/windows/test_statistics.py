@@ -126,6 +126,7 @@ def test_pairs_of_one_order_cannot_be_analysed(orders: tuple[bool, ...]):
         estimate(pairs, alpha=0.05, seed=0)
 
 
+@settings(max_examples=25)
 @given(st.floats(0.001, 0.1), st.integers(2, 30), st.sampled_from([0.01, 0.05, 0.1]))
 def test_more_pairs_of_the_same_spread_never_raise_the_minimum_effect(sd: float, half: int, alpha: float):
     fewer, more = 2 * half, 2 * half + 2

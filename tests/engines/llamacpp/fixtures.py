@@ -20,7 +20,7 @@ from dayzero.core.launch import LaunchSpec
 from dayzero.core.pins import FilePin
 from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
-from dayzero.engines.llamacpp import ENGINE
+from dayzero.engines.llamacpp.engine import ENGINE
 from dayzero.engines.llamacpp.seeded import make_kimi_k3
 
 START_BUDGET_S, STOP_BUDGET_S = 60, 5

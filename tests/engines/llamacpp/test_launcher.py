@@ -15,7 +15,7 @@ from tests.conftest import EmbeddedEngine
 from tests.engines.llamacpp.fixtures import LlamaCppEndpoint, recipe_for, start, unpack, wait_for_end
 
 from dayzero.core.errors import InputError
-from dayzero.engines.llamacpp import ENGINE
+from dayzero.engines.llamacpp.engine import ENGINE
 from dayzero.engines.llamacpp.facts import settings_in
 
 NEEDED = ("--model", "model/m.gguf", "--alias", "m", "--host", "127.0.0.1", "--port", "0")

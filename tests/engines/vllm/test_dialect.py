@@ -9,7 +9,7 @@ import pytest
 
 from dayzero.bench.model import Usage
 from dayzero.core.errors import RemoteError
-from dayzero.engines.vllm import ENGINE
+from dayzero.engines.vllm.engine import ENGINE
 
 ANSWERS = Path(__file__).parent / "answers"
 DIALECT = ENGINE.dialect

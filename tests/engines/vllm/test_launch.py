@@ -2,7 +2,7 @@
 
 from tests.engines.vllm.served import ENV, FLAGS, recipe
 
-from dayzero.engines.vllm import ENGINE
+from dayzero.engines.vllm.engine import ENGINE
 from dayzero.wiring import plugins
 
 

@@ -12,7 +12,7 @@ from tests.engines.vllm.builds import InstalledBuild
 from tests.vllm_fixtures import VllmEndpoint
 
 from dayzero.audit.model import FactTable
-from dayzero.engines.vllm import ENGINE
+from dayzero.engines.vllm.engine import ENGINE
 
 pytestmark = pytest.mark.vllm
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dayzero.engines.vllm import ENGINE
+from dayzero.engines.vllm.engine import ENGINE
 
 CAUSES = [
     "OSError: [Errno 98] Address already in use",

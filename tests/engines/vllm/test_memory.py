@@ -11,7 +11,7 @@ from tests.engines.vllm.served import recipe
 from dayzero.core.errors import InputError
 from dayzero.core.parallelism import Parallelism
 from dayzero.core.recipe import Recipe
-from dayzero.engines.vllm import ENGINE
+from dayzero.engines.vllm.engine import ENGINE
 
 WEIGHTS = Path("model/config.json")
 GIB = 1024**3

@@ -98,6 +98,7 @@ class MeasuringClient:
 
     def _drive(self, run: "_CellRun") -> Ending:
         loop, records, clock = self._loop, self._records, time.monotonic_ns
+        run.origin_ns = clock()  # not before the collector is done: what is due at once would be late
         checked_ns = 0
         while run.ending is None:
             now = clock()
@@ -105,7 +106,9 @@ class MeasuringClient:
                 checked_ns = now
                 loop.give_up(now)
                 run.tick(now, records, loop)
-            wake_ns = min(self._dispatch(run), checked_ns + _CHECK_NS)
+            wake_ns = checked_ns + _CHECK_NS
+            if run.free:
+                wake_ns = min(self._dispatch(run), wake_ns)
             if run.exhausted and not loop.at_work:
                 run.ending = run.ending or Completed()
                 break
@@ -150,7 +153,7 @@ class _CellRun:
         self.exhausted = False
         self.fresh = False  # whether a request has ended since the last flush
         self.ending: Ending | None = None
-        self.origin_ns = time.monotonic_ns()
+        self.origin_ns = 0
         self._cell = cell
         self._on_progress = on_progress
         self._done = self._failed = self._unanswered = 0

@@ -76,13 +76,17 @@ def precise_sleep() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def on_core(core: int | None) -> Iterator[None]:
-    """Keep this thread, and those that it starts, on one core while the block runs; ``None``: wherever there is room."""
+def on_core(core: int | None) -> Iterator[int | None]:
+    """Keep this thread, and those that it starts, on one core while the block runs; ``None``: wherever there is room.
+
+    Gives the core that they are kept on, ``None`` where the kernel did not do it.
+    """
     before = os.sched_getaffinity(0)
     with contextlib.suppress(OSError):
         os.sched_setaffinity(0, before if core is None else {core})
+    kept = core is not None and os.sched_getaffinity(0) == {core}
     try:
-        yield
+        yield core if kept else None
     finally:
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, before)

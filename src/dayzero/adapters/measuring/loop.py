@@ -15,13 +15,13 @@ from dayzero.bench.reads import NO_STAMP, RECORD, Kind
 
 _CONNECT_NS: Final = 10_000_000_000
 _MANY: Final = 24  # streams at work, from which on a sleep collects reads instead of one wake-up for each
-_PAUSE_S: Final = 0.00028
+_PAUSE_S: Final = 0.00032
 _LOOK_S: Final = 0.0003
 _IDLE_S: Final = 0.02
 _SPIN_NS: Final = 60_000
 _FULL: Final = 64 * 1024
 _CONTROL: Final = 64
-_UNSEEN: Final = 16
+_UNSEEN: Final = 32
 _END: Final = b"\r\n\r\n"  # of a chunked body
 _SHORTEST_END: Final = 5  # with fewer bytes, the end may have been cut
 _NS: Final = 1e9
@@ -149,16 +149,17 @@ class Loop:
                 self._closed(stream, now)
                 continue
             floor_ns = stream.floor_ns if stream.polled >= poll - 1 else quiet_ns
-            append(pack(_READ, stream.number, control[0][2] if control else NO_STAMP, now, floor_ns, len(piece)))
+            length = len(piece)
+            append(pack(_READ, stream.number, control[0][2] if control else NO_STAMP, now, floor_ns, length))
             append(piece)
-            received += len(piece)
+            received += length
             # A read that could have taken more has left nothing behind.
-            stream.floor_ns = before if len(piece) < _FULL else floor_ns
+            stream.floor_ns = before if length < _FULL else floor_ns
             stream.polled = poll
             before = now
             pieces = stream.pieces
             pieces.append(piece)
-            if piece.endswith(_END) or stream.looking or len(piece) < _SHORTEST_END or len(pieces) > _UNSEEN:
+            if piece.endswith(_END) or stream.looking or length < _SHORTEST_END or len(pieces) > _UNSEEN:
                 self._examine(stream, now)
         self.received += received
 

@@ -108,8 +108,7 @@ class Stream:
         pieces, reader = self.pieces, self.reader
         self.answered = self.answered or bool(pieces)
         try:
-            for piece in pieces:
-                reader.feed(piece)
+            reader.skip(pieces[0] if len(pieces) == 1 else b"".join(pieces))
         finally:
             pieces.clear()
         if self.looking and reader.status:

@@ -49,6 +49,10 @@ class Metric(ABC):
         """Say which of them, by position, are not known well because an arrival is not."""
         return frozenset()
 
+    def leaves_out(self, row: Row) -> bool:  # noqa: ARG002  (most metrics leave out nothing)
+        """Say whether a row that came whole could have values, and has none for the way in which it came."""
+        return False
+
     def most(self, row: Row) -> float | None:
         """Give the most that any of them can have been, however unsure; ``None`` where there is none."""
         return max(self.values(row), default=None)

@@ -25,8 +25,11 @@ class Itl(Metric):
 
     def values(self, row: Row) -> tuple[float, ...]:
         """Give the gaps of a request that has as many chunks as tokens."""
-        exact = row.usage is not None and row.usage.completion_tokens == len(row.content_ns)
-        return gaps_ms(row) if exact else ()
+        return gaps_ms(row) if row.usage is not None and not self.leaves_out(row) else ()
+
+    def leaves_out(self, row: Row) -> bool:
+        """Leave out a request whose chunks are not one token each."""
+        return row.usage is not None and row.usage.completion_tokens != len(row.content_ns)
 
     def unsure(self, row: Row) -> frozenset[int]:
         """Name the gaps beside an unsure arrival."""
@@ -45,7 +48,7 @@ class Itl(Metric):
             several = f"{tokens} tokens came in {chunks} chunks: a gap between chunks is not a gap between tokens"
             return silent or Undecided(several)
         counted = [row for row in rows if row.usage]
-        merged = sum(row.usage.completion_tokens != len(row.content_ns) for row in counted if row.usage)
+        merged = sum(map(self.leaves_out, counted))
         if merged > _MOST_MERGED * len(counted):
             return Undecided(f"in {merged} of {len(counted)} requests a chunk holds several tokens, or none")
         return no_usage(rows)

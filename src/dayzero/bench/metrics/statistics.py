@@ -55,6 +55,7 @@ class Summary:
         requests: Requests that gave values.
         values: How many values they gave.
         unsure: How many values are left out because an arrival is not known well.
+        left_out: How many requests that came whole give none because of how they came; see :meth:`Metric.leaves_out`.
         figures: (statistic, figure) for each of :data:`STATISTICS`, in that order.
     """
 
@@ -62,6 +63,7 @@ class Summary:
     requests: int
     values: int
     unsure: int
+    left_out: int = 0
     figures: tuple[tuple[str, Figure], ...]
 
 
@@ -151,5 +153,6 @@ def summarise(metric: Metric, rows: Sequence[Row]) -> Summary:
         requests=taken.requests,
         values=len(taken.values),
         unsure=taken.unsure,
+        left_out=sum(row.ok and metric.leaves_out(row) for row in rows),
         figures=tuple((name, statistic(name, taken)) for name in STATISTICS),
     )

@@ -8,8 +8,9 @@ from typing import Final
 from dayzero.bench.telemetry.model import Sample
 
 # What each series is called, by engine; several names where versions differ. Sources: the recorded answers of llama.cpp b11549 and
-# vLLM 0.32.0 (tests/engines/*/answers/metrics.txt); sglang 0.5.19, observability/metrics_collector.py; text-generation-inference
-# 3.3, router/src/server.rs. The engine's own dialect goes before them.
+# vLLM 0.32.0 (tests/engines/*/answers/metrics.txt); sglang 0.5.23, srt/observability/metrics_collector.py:365-2134;
+# text-generation-inference 3: backends/v3/src/{backend,queue}.rs (batch and queue), router/src/validation.rs (input length) and
+# router/src/server.rs (generated tokens), the last two histograms. The engine's own dialect goes before them.
 KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "requests_running": (
         "vllm:num_requests_running",
@@ -44,6 +45,12 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "kv_used": ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"),
 }
 GAUGES: Final = frozenset({"requests_running", "requests_waiting", "kv_used"})
+_SHARES: Final = frozenset(
+    {"kv_used"}
+)  # of one rank's memory: several have no sum, and the fullest one holds the others up
+_PARTS: Final = (
+    "priority"  # sglang's label of a part of a count whose total stands beside it (metrics_collector.py:1417)
+)
 
 _LINE = re.compile(r'(?P<name>[a-zA-Z_:][\w:]*)(?:\{(?P<labels>(?:[^"}]|"(?:\\.|[^"\\])*")*)\})?\s+(?P<value>\S+)')
 _LABEL = re.compile(r'(\w+)\s*=\s*"((?:\\.|[^"\\])*)"')
@@ -73,13 +80,13 @@ def series_names(dialect: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
 
 
 def pick(text: str, names: Mapping[str, tuple[str, ...]]) -> Mapping[str, float]:
-    """Take each series out of an exposition, summed over its labels; what is not a number counts as not given."""
-    totals: dict[str, float] = {}
+    """Take each series out of an exposition: summed over its labels, of a share the largest. What is not a number is not given."""
+    values: dict[str, list[float]] = {}
     for sample in exposition(text):
-        if math.isfinite(sample.value):
-            totals[sample.name] = totals.get(sample.name, 0.0) + sample.value
-    found = ((series, next((name for name in spelt if name in totals), "")) for series, spelt in names.items())
-    return {series: totals[name] for series, name in found if name}
+        if math.isfinite(sample.value) and not dict(sample.labels).get(_PARTS):
+            values.setdefault(sample.name, []).append(sample.value)
+    found = ((series, next((name for name in spelt if name in values), "")) for series, spelt in names.items())
+    return {series: (max if series in _SHARES else sum)(values[name]) for series, name in found if name}
 
 
 def _number(text: str) -> float | None:

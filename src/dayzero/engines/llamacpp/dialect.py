@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 from dayzero.bench.model import Usage
 from dayzero.bench.openai import owners, read_usage
@@ -25,7 +26,7 @@ class LlamaCppDialect:
 
     @property
     def metric_names(self) -> Mapping[str, str]:
-        """See :class:`dayzero.engines.interface.EndpointDialect`; the launcher sets ``endpoint_metrics``."""
+        """See :class:`dayzero.engines.endpoint.EndpointDialect`; the launcher sets ``endpoint_metrics``."""
         return _METRIC_NAMES
 
     def length_fields(self, output_tokens: int) -> Mapping[str, object]:
@@ -91,3 +92,6 @@ def _misshapen(what: str) -> RemoteError:
         f"the completion's log-probabilities are not in llama.cpp's shape: {what}",
         hint="Check that the endpoint is served by llama.cpp and that logprobs were asked for.",
     )
+
+
+DIALECT: Final = LlamaCppDialect()

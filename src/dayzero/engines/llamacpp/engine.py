@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from dayzero.audit.model import Facts
 from dayzero.audit.ports import BuildFiles
@@ -62,3 +63,6 @@ class LlamaCppEngine:
     def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
         """Size each allocation of one instance."""
         return memory_terms(recipe, weights)
+
+
+ENGINE: Final = LlamaCppEngine()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from dayzero.bench.model import Usage
 from dayzero.bench.openai import owners, read_usage
@@ -87,3 +88,6 @@ def _not_in_shape(what: str) -> RemoteError:
         f"not vLLM's log-probabilities: {what}",
         hint="Ask /v1/completions with logprobs and return_tokens_as_token_ids, as vLLM 0.32.0 takes them.",
     )
+
+
+DIALECT: Final = VllmDialect()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from dayzero.audit.model import Facts
 from dayzero.audit.ports import BuildFiles
@@ -64,3 +65,6 @@ class Vllm:
     def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
         """Size what the CPU build allocates."""
         return memory_terms(recipe, weights)
+
+
+ENGINE: Final = Vllm()
