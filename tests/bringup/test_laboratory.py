@@ -21,7 +21,7 @@ from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
 from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict
 from dayzero.core.workload import Workload
-from dayzero.fit.model import Report as FitReport
+from dayzero.fit.model import HostReport as FitReport
 from dayzero.serve.model import Died, Healthy, LogLine, Start, TimedOut
 from dayzero.triage.model import CauseNotInLog, Diagnosis, Link, Role, Started, UnknownWall
 

@@ -26,7 +26,7 @@ from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Workload
 from dayzero.evidence.claims import Capture, file_raw
 from dayzero.evidence.model import Claim
-from dayzero.fit.model import Report as FitReport
+from dayzero.fit.model import HostReport as FitReport
 from dayzero.serve.model import Died, Healthy, LogLine, Start, TimedOut
 from dayzero.triage.model import Diagnosis
 from dayzero.wiring import plugins

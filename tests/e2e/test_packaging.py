@@ -53,6 +53,17 @@ def test_the_verifier_runs_from_its_own_wheel_alone(wheels, tmp_path):
     assert "no-such" in done.stdout + done.stderr
 
 
+def _run_until_measured(demo: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the demo, at most three times: on a busy machine it refuses the figures that it does not know well, and rightly."""
+    for _ in range(3):
+        done = subprocess.run(
+            demo, cwd=folder, env=bare_environment(), capture_output=True, text=True, check=False, timeout=240
+        )
+        if "are not known well" not in done.stderr:
+            break
+    return done
+
+
 def test_the_wheels_run_the_demo_in_a_new_environment_from_an_empty_folder(wheels, tmp_path, embedded_engine):
     assert embedded_engine
     home = tmp_path / "env"
@@ -72,9 +83,7 @@ def test_the_wheels_run_the_demo_in_a_new_environment_from_an_empty_folder(wheel
     version = subprocess.run([str(home / "bin" / "dayzero"), "--version"], capture_output=True, text=True, check=True)
     assert version.stdout.startswith("dayzero ")
     demo = [str(python), "-c", quiet_machine.program(), "demo", "--no-serve", "--port", str(free_port())]
-    done = subprocess.run(
-        demo, cwd=empty, env=bare_environment(), capture_output=True, text=True, check=False, timeout=240
-    )
+    done = _run_until_measured(demo, empty)
     assert done.returncode == 0, done.stdout + done.stderr
     where = subprocess.run(
         [str(python), "-c", "import dayzero; print(dayzero.__file__)"], cwd=empty, env=bare_environment(),

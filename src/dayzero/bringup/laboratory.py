@@ -9,7 +9,7 @@ from dayzero.bringup.ports import Narrator, Session, Workbench
 from dayzero.core.package import Package, Wall
 from dayzero.core.recipe import Recipe
 from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict, verdict_word
-from dayzero.fit.model import Report as FitReport
+from dayzero.fit.model import HostReport as FitReport
 from dayzero.serve.model import Died, Healthy, Start, TimedOut
 from dayzero.triage.model import CauseNotInLog, Diagnosis, NamedWall, RootFound, Started
 

@@ -8,7 +8,7 @@ from dayzero.bench.model import Outcome
 from dayzero.bench.report import Report as BenchReport
 from dayzero.core.package import Wall
 from dayzero.core.verdict import Verdict
-from dayzero.fit.model import Report as FitReport
+from dayzero.fit.model import HostReport as FitReport
 from dayzero.serve.model import Died, Healthy, TimedOut
 
 

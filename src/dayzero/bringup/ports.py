@@ -10,7 +10,7 @@ from dayzero.bringup.model import Captured, Run
 from dayzero.core.pins import EngineBuild
 from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Workload
-from dayzero.fit.model import Report as FitReport
+from dayzero.fit.model import HostReport as FitReport
 from dayzero.serve.model import Start
 from dayzero.triage.model import Diagnosis
 

@@ -1,8 +1,15 @@
 """The machine that a recipe was measured on, or is sized for."""
 
+import re
 from dataclasses import dataclass
 
+from dayzero.core.accelerators import accelerator
+from dayzero.core.errors import InputError
 from dayzero.core.quantities import Bytes
+
+_SYSTEM = re.compile(
+    r"(?:(?P<nodes>[0-9]{1,4})x)?(?P<count>[0-9]{1,4})x(?P<kind>[a-z][\w\- ]*)", re.ASCII | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,14 +19,21 @@ class System:
     Attributes:
         name: How people call it (``cpu-2core``, ``8xb300``).
         accelerator: Kind of GPU, ``""`` for a CPU-only machine.
-        accelerators: How many of them.
+        accelerators: How many of them in one machine.
         memory: Memory that must be there for one engine: of each GPU, or of the host on a CPU-only machine.
+        nodes: How many such machines serve one model together.
     """
 
     name: str
     accelerator: str
     accelerators: int
     memory: Bytes
+    nodes: int = 1
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all its machines together."""
+        return self.accelerators * self.nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +49,25 @@ class HostMemory:
     total: Bytes
     available: Bytes
     source: str
+
+
+def parse_system(text: str) -> System:
+    """Read ``8xb300``, or ``2x8xh200`` for two nodes of eight.
+
+    Raises:
+        InputError: The text has another form, or names a kind of GPU that is not known.
+    """
+    found = _SYSTEM.fullmatch(text.strip())
+    nodes, count = (int(found["nodes"] or 1), int(found["count"])) if found else (0, 0)
+    if not found or nodes < 1 or count < 1:
+        raise InputError(
+            f"not a system: {text!r}", hint="Write how many GPUs of which kind, as 8xb300, or 2x8xh200 for two nodes."
+        )
+    kind = accelerator(found["kind"])
+    return System(
+        name=f"{nodes}x{count}x{kind.name}" if nodes > 1 else f"{count}x{kind.name}",
+        accelerator=kind.name,
+        accelerators=count,
+        memory=kind.total.size,
+        nodes=nodes,
+    )

@@ -4,11 +4,11 @@ from typing import Protocol
 
 from dayzero.audit.ports import EngineFacts
 from dayzero.engines.endpoint import EndpointDialect
-from dayzero.fit.ports import MemoryModel
+from dayzero.fit.ports import HostMemoryModel, MemoryModel
 from dayzero.serve.ports import Launcher
 
 
-class Engine(EngineFacts, Launcher, MemoryModel, Protocol):
+class Engine(EngineFacts, Launcher, HostMemoryModel, MemoryModel, Protocol):
     """One engine: its facts, its launch, its memory and its endpoint's dialect."""
 
     @property

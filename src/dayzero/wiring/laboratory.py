@@ -29,8 +29,8 @@ from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Workload
 from dayzero.engines.interface import Engine
 from dayzero.engines.llamacpp.seeded import GENERATORS
-from dayzero.fit.check import fit
-from dayzero.fit.model import Report as FitReport
+from dayzero.fit.check import fit_host
+from dayzero.fit.model import HostReport as FitReport
 from dayzero.serve.model import Asked, Healthy, LogLine, Start
 from dayzero.serve.start import last_cause, wait_until_healthy
 from dayzero.triage.model import Diagnosis
@@ -92,7 +92,7 @@ def weights_cache(model: ModelPin) -> Path:
 def fit_here(recipe: Recipe) -> FitReport:
     """Budget a recipe's memory on this machine; its weights are brought here first."""
     files = weights(recipe.model, weights_cache(recipe.model))
-    return fit(engine(recipe.engine.engine).memory_terms(recipe, files[0]), host_memory())
+    return fit_host(engine(recipe.engine.engine).memory_terms(recipe, files[0]), host_memory())
 
 
 def new_folder(folder: Path) -> Path:

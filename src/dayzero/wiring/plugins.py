@@ -5,6 +5,8 @@ from functools import cache
 from dayzero.engines.interface import Engine
 from dayzero.evidence.ports import Extractors
 from dayzero.extractors.interface import Extractor
+from dayzero.fit.memory_log import MemoryDialect
+from dayzero.fit.ports import MemoryModel
 from dayzero.kernels.interface import KernelLibrary
 from dayzero.targets.interface import Target
 from dayzero.triage.dialect import LogDialect
@@ -19,6 +21,16 @@ def engine_names() -> tuple[str, ...]:
 def engine(name: str) -> Engine:
     """Load one engine."""
     return load("dayzero.engines", "engine", name, Engine)  # type: ignore[type-abstract]
+
+
+def memory_model_names() -> tuple[str, ...]:
+    """List the engines whose memory is modelled; one of them need not be an engine that can be started from here."""
+    return tuple(sorted(named("dayzero.memory_models")))
+
+
+def memory_model(name: str) -> MemoryModel:
+    """Load what one engine allocates."""
+    return load("dayzero.memory_models", "memory model", name, MemoryModel)  # type: ignore[type-abstract]
 
 
 def kernel_library(name: str) -> KernelLibrary:
@@ -67,3 +79,10 @@ def log_dialect_names() -> tuple[str, ...]:
 def log_dialects() -> tuple[LogDialect, ...]:
     """Load every installed log dialect, in the order of their names."""
     return tuple(load("dayzero.log_dialects", "log dialect", name, LogDialect) for name in log_dialect_names())
+
+
+@cache
+def memory_dialects() -> tuple[MemoryDialect, ...]:
+    """Load what every engine whose log is understood writes of its memory, in the order of their names."""
+    group = "dayzero.memory_dialects"
+    return tuple(load(group, "memory dialect", name, MemoryDialect) for name in sorted(named(group)))

@@ -7,8 +7,8 @@ from dayzero.adapters.log_files import logs_under, pieces, pipe
 from dayzero.core.errors import InputError
 from dayzero.core.hardware import HostMemory
 from dayzero.core.quantities import Bytes
-from dayzero.fit.check import fit
-from dayzero.fit.model import Report, Term
+from dayzero.fit.check import fit_host
+from dayzero.fit.model import HostReport, Term
 from dayzero.triage.diagnose import Heard, Reader
 from dayzero.triage.diagnose import diagnose as diagnose_bytes
 from dayzero.triage.model import Diagnosis, Quantity, RootFound, Started
@@ -92,7 +92,7 @@ def _tell_so_far(diagnosis: Diagnosis, on_news: Callable[[str], None]) -> None:
         on_news(f"silent; so far the cause is line {diagnosis.root.line}: {diagnosis.root.text}")
 
 
-def memory_budget(diagnosis: Diagnosis) -> Report | None:
+def memory_budget(diagnosis: Diagnosis) -> HostReport | None:
     """Put the sizes that a diagnosis names into a budget: what was needed against what was there; ``None`` where it names none."""
     if not isinstance(diagnosis, RootFound):
         return None
@@ -100,7 +100,7 @@ def memory_budget(diagnosis: Diagnosis) -> Report | None:
     if needed is None or there is None:
         return None
     term = Term(name=needed[0].name, size=needed[1], source=f"line {needed[0].line} of the log")
-    return fit((term,), HostMemory(total=there[1], available=there[1], source=f"line {there[0].line} of the log"))
+    return fit_host((term,), HostMemory(total=there[1], available=there[1], source=f"line {there[0].line} of the log"))
 
 
 def serves(diagnosis: Diagnosis) -> bool:

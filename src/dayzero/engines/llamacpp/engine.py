@@ -1,5 +1,6 @@
 """The plug-in: one object that answers every question about the engine."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -8,12 +9,15 @@ from dayzero.audit.model import Facts
 from dayzero.audit.ports import BuildFiles
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.recipe import Recipe
+from dayzero.core.verdict import Place
 from dayzero.engines.llamacpp import facts, logs
 from dayzero.engines.llamacpp import launch as launching
 from dayzero.engines.llamacpp import resolved as dispatch
 from dayzero.engines.llamacpp.dialect import LlamaCppDialect
 from dayzero.engines.llamacpp.memory import memory_terms
-from dayzero.fit.model import Term
+from dayzero.fit.cheapest import Change
+from dayzero.fit.checkpoint import Unknown
+from dayzero.fit.model import Budget, FitPlan, Term
 from dayzero.serve.model import Asked, Resolved, StartPhase
 
 
@@ -63,6 +67,19 @@ class LlamaCppEngine:
     def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
         """Size each allocation of one instance."""
         return memory_terms(recipe, weights)
+
+    def spread_in(self, flags: tuple[str, ...]) -> tuple[Mapping[str, int], tuple[str, ...]]:
+        """Leave the flags as they are: its server places layers by itself."""
+        return {}, flags
+
+    def cheaper(self, _plan: FitPlan) -> tuple[Change, ...]:
+        """Know of nothing: there is no memory model of its GPU builds."""
+        return ()
+
+    def budget(self, plan: FitPlan) -> Budget | Unknown:
+        """Say that its GPU builds are not modelled."""
+        place = Place(artifact="", file=plan.checkpoint.source)
+        return Unknown(reason="the memory model of llama.cpp covers its CPU build only", place=place)
 
 
 ENGINE: Final = LlamaCppEngine()

@@ -63,7 +63,7 @@ class ContextPlan:
 
 
 def memory_terms(recipe: Recipe, weights: Path) -> tuple[Term, ...]:
-    """Size each allocation of one instance; see :class:`dayzero.fit.ports.MemoryModel`."""
+    """Size each allocation of one instance; see :class:`dayzero.fit.ports.HostMemoryModel`."""
     header = read_gguf_header(weights)
     names = settings_in(recipe.flags)
     settings = {**_DEFAULTS, **dict(zip(names, recipe.flags[1::2], strict=True))}

@@ -1,5 +1,6 @@
 """The plug-in: one object behind the entry point, each answer given by the module that knows it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -10,12 +11,15 @@ from dayzero.core.launch import LaunchSpec
 from dayzero.core.recipe import Recipe
 from dayzero.engines.vllm import resolved as dispatch
 from dayzero.engines.vllm.architectures import read_architectures
+from dayzero.engines.vllm.changes import changes, spread_in
 from dayzero.engines.vllm.dialect import VllmDialect
 from dayzero.engines.vllm.launch import launch
 from dayzero.engines.vllm.logs import looks_like_cause
-from dayzero.engines.vllm.memory import memory_terms
+from dayzero.engines.vllm.memory import budget, memory_terms
 from dayzero.engines.vllm.settings import read_settings, settings_in
-from dayzero.fit.model import Term
+from dayzero.fit.cheapest import Change
+from dayzero.fit.checkpoint import Unknown
+from dayzero.fit.model import Budget, FitPlan, Term
 from dayzero.serve.model import Asked, Resolved, StartPhase
 
 
@@ -65,6 +69,18 @@ class Vllm:
     def memory_terms(self, recipe: Recipe, weights: Path) -> tuple[Term, ...]:
         """Size what the CPU build allocates."""
         return memory_terms(recipe, weights)
+
+    def budget(self, plan: FitPlan) -> Budget | Unknown:
+        """Size what it allocates on each GPU."""
+        return budget(plan)
+
+    def spread_in(self, flags: tuple[str, ...]) -> tuple[Mapping[str, int], tuple[str, ...]]:
+        """Read how the flags spread the model, and give the others."""
+        return spread_in(flags)
+
+    def cheaper(self, plan: FitPlan) -> tuple[Change, ...]:
+        """List what would take less memory."""
+        return changes(plan)
 
 
 ENGINE: Final = Vllm()

@@ -39,8 +39,8 @@ def unsized() -> list[tuple[Recipe, str]]:
     plain = recipe()
     gguf = replace(plain.model, files=(replace(plain.model.files[1], path="model.gguf"),))
     return [
-        (replace(plain, engine=replace(plain.engine, distribution="vllm")), "GPU memory model of vLLM is not written"),
-        (replace(plain, system=replace(plain.system, accelerators=8)), "GPU memory model of vLLM is not written"),
+        (replace(plain, engine=replace(plain.engine, distribution="vllm")), "takes no memory of a host"),
+        (replace(plain, system=replace(plain.system, accelerators=8)), "takes no memory of a host"),
         (replace(plain, engine=replace(plain.engine, version="0.33.0")), "has not been measured"),
         (replace(plain, parallelism=Parallelism(tp=2)), "covers one rank, not 2"),
         (replace(plain, env=()), "VLLM_CPU_KVCACHE_SPACE is ''"),

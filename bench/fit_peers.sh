@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Install the tools that bench/fit_peers.py holds beside dayzero, each in an environment of its own, in pinned versions.
+#
+#   bench/fit_peers.sh [FOLDER]        (default: fit-peers in dayzero's cache folder; about 1.5 GB, most of it the CPU build of torch)
+#
+# Safe to call again: what is there stays. $PYTHON names the Python 3.11 (default: python3.11).
+set -euo pipefail
+
+cache=${DAYZERO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dayzero}
+peers=${1:-$cache/fit-peers}
+python=${PYTHON:-python3.11}
+mkdir -p "$peers"
+
+install() { # install NAME REQUIREMENT...
+    local name=$1
+    shift
+    [[ -f $peers/$name/.ready ]] && return 0
+    echo "installing $* into $peers/$name" >&2
+    "$python" -m venv "$peers/$name"
+    "$peers/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+    touch "$peers/$name/.ready"
+}
+
+install hf-mem 'hf-mem==0.5.6'
+install aiconfigurator 'aiconfigurator-core==0.12.0'
+install accelerate 'torch==2.13.0+cpu' 'transformers==5.24.0' 'accelerate==1.15.0'
+echo "ready in $peers; run: python -m bench.fit_peers CASE... --peers $peers --out FOLDER" >&2
