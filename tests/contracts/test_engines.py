@@ -37,7 +37,8 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 def recipe(engine: Engine) -> Recipe:
     recipe = samples.recipe()
     flags = ("--first-setting", "one two", "--second-setting", "--looks-like-a-flag", "--last", "'quoted' $HOME")
-    return replace(recipe, engine=replace(recipe.engine, engine=engine.name), flags=flags, env=(("B", "2"), ("A", "1")))
+    build = replace(recipe.engine, engine=engine.name)
+    return replace(recipe, engine=build, flags=flags, env=(("B", "2"), ("A", "1")), start_budget_s=3600)
 
 
 def answer(engine: Engine, name: str) -> Mapping[str, Any]:
@@ -85,11 +86,19 @@ def test_a_launch_says_what_the_recipe_says(engine: Engine, recipe: Recipe):
     assert str(recipe.port) in spec.argv
     assert spec.wheels == recipe.engine.wheels
     assert spec.distribution == str(recipe.engine)
-    assert spec.model_files == recipe.model.files
+    assert spec.model.files == recipe.model.files
     assert spec.memory_bytes == 7
-    assert (spec.start_budget_s, spec.stop_budget_s) == (recipe.start_budget_s, recipe.stop_budget_s)
+    assert (spec.budgets.start_s, spec.budgets.stop_s) == (recipe.start_budget_s, recipe.stop_budget_s)
     assert spec.accelerators == recipe.system.accelerators
     assert spec.health_path.startswith("/")
+
+
+def test_a_flag_that_is_given_twice_is_told_without_the_builds_files(engine: Engine, recipe: Recipe):
+    argv = engine.launch(recipe, memory_bytes=7).argv
+    assert engine.misused(argv, None) == ()
+    assert engine.misused((*argv, "--first_setting", "3"), None) == (
+        "--first-setting and --first_setting set the same thing",
+    )
 
 
 def test_a_launch_keeps_the_recipes_environment_in_order(engine: Engine, recipe: Recipe):
@@ -285,7 +294,7 @@ def live_engine(request: pytest.FixtureRequest) -> LiveEngine:
 
 
 def test_live_health_answers_where_the_launch_says(live_engine: LiveEngine):
-    spec = live_engine.engine.launch(samples.recipe(), memory_bytes=7)
+    spec = live_engine.engine.launch(replace(samples.recipe(), start_budget_s=3600), memory_bytes=7)
     assert live_engine.get(spec.health_path).status_code == httpx.codes.OK
 
 

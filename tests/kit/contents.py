@@ -7,7 +7,7 @@ from tests.samples import DIGEST, package
 from tests.simulators.signer import KnownSigner
 
 from dayzero.attestation.envelope import sign_statements
-from dayzero.core.launch import LaunchSpec
+from dayzero.core.launch import Budgets, LaunchSpec, LocalModel
 from dayzero.core.package import Package
 from dayzero.core.pins import Sha256, WheelPin
 from dayzero.evidence.locator import LineLocator
@@ -30,13 +30,13 @@ LAUNCH = LaunchSpec(
     ),
     distribution="xllamacpp==2.0",
     image="",
-    model_files=PACKAGE.recipe.model.files,
+    model=LocalModel(files=PACKAGE.recipe.model.files),
     port=18480,
     health_path="/health",
+    ready_path="/health",
     accelerators=0,
     memory_bytes=1 << 29,
-    start_budget_s=60,
-    stop_budget_s=10,
+    budgets=Budgets(start_s=60, stop_s=10),
 )
 
 

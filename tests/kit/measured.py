@@ -18,7 +18,7 @@ from dayzero.evidence.model import Claim, Extraction, NotMeasured, RawFile, Reco
 from dayzero.evidence.subject import recipe_digest
 from dayzero.kit.model import KitContents
 from dayzero.wiring import definitions
-from dayzero.wiring.deploy import launch_of_package
+from dayzero.wiring.launches import launch_of_package
 from dayzero_verify.kit import Content, examine
 
 NAME = "demo-kimi-k3-tiny"

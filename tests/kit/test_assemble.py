@@ -14,7 +14,8 @@ from tests.kit.contents import CONTENTS, LAUNCH, LOG, PACKAGE, ROWS, digest, kit
 from tests.samples import DIGEST, package, recipe
 
 from dayzero.core.errors import InputError, IntegrityError
-from dayzero.core.pins import FilePin, Sha256, WheelPin
+from dayzero.core.launch import HubModel, LocalModel, Nodes, Placeholder
+from dayzero.core.pins import Commit, FilePin, HubRevision, Sha256, WheelPin
 from dayzero.core.quantities import Bytes
 from dayzero.kit.assemble import MAX_FILE_BYTES, assemble
 from dayzero.kit.documents import requirements_lock
@@ -77,10 +78,11 @@ def test_the_manifest_lists_every_other_file():
 
 def test_the_launch_is_written_with_its_order_kept():
     launch = json.loads(files()["launch.json"])
-    assert launch["schema"] == "dayzero/launch/v1"
+    assert launch["schema"] == "dayzero/launch/v2"
     assert tuple(launch["argv"]) == LAUNCH.argv
     assert launch["env"] == [["OMP_NUM_THREADS", "1"]]
-    assert launch["model_files"] == [{"path": "tiny.gguf", "size": 1000, "sha256": DIGEST.hex}]
+    assert launch["model"]["files"] == [{"path": "tiny.gguf", "size": 1000, "sha256": DIGEST.hex}]
+    assert launch["budgets"]["start_s"] == 60
     assert set(launch) == {"schema", *(field.name for field in dataclasses.fields(LAUNCH))}
 
 
@@ -105,7 +107,9 @@ def test_sha256sum_checks_the_weights_with_the_list_in_the_kit(tmp_path: Path):
     model = replace(recipe().model, files=(pin,))
     made = assemble(
         replace(
-            CONTENTS, package=package(recipe=replace(recipe(), model=model)), launch=replace(LAUNCH, model_files=(pin,))
+            CONTENTS,
+            package=package(recipe=replace(recipe(), model=model)),
+            launch=replace(LAUNCH, model=LocalModel(files=(pin,))),
         )
     )
     sums = next(file.content for file in read(made.archive) if file.path == "model.sha256")
@@ -177,7 +181,9 @@ def test_a_pinned_model_file_is_refused_under_whatever_name():
     pin = FilePin(path="tiny.gguf", sha256=digest(b"weights"), size=Bytes(7))
     model = replace(recipe().model, files=(pin,))
     contents = replace(
-        CONTENTS, package=package(recipe=replace(recipe(), model=model)), launch=replace(LAUNCH, model_files=(pin,))
+        CONTENTS,
+        package=package(recipe=replace(recipe(), model=model)),
+        launch=replace(LAUNCH, model=LocalModel(files=(pin,))),
     )
     for smuggled in (
         replace(contents, launch_files=(("innocent.py", b"weights"),)),
@@ -221,4 +227,35 @@ def test_a_raw_file_that_is_not_what_it_is_kept_under_is_refused():
 def test_a_launch_of_other_weights_is_refused():
     other = replace(PACKAGE.recipe.model.files[0], sha256=Sha256("0" * 64))
     with pytest.raises(InputError, match="pin different weights"):
-        assemble(replace(CONTENTS, launch=replace(LAUNCH, model_files=(other,))))
+        assemble(replace(CONTENTS, launch=replace(LAUNCH, model=LocalModel(files=(other,)))))
+
+
+def test_a_kit_of_weights_on_the_hub_names_their_commits_and_lists_no_checksums():
+    commit = Commit("1" * 40)
+    model = HubModel(
+        repository="o/m",
+        revision=commit,
+        tokenizer_revision=commit,
+        code_revision=commit,
+        files=PACKAGE.recipe.model.files,
+    )
+    origin = HubRevision(repository="o/m", revision=commit)
+    of_hub = package(recipe=replace(recipe(), model=replace(recipe().model, origin=origin)))
+    spec = replace(LAUNCH, model=model, lock="locked\n", nodes=Nodes(count=2, worker=(Placeholder.NODE_RANK,)))
+    made = {file.path: file.content for file in read(assemble(replace(CONTENTS, package=of_hub, launch=spec)).archive)}
+    assert "model.sha256" not in made
+    assert made["requirements.lock"] == b"locked\n"
+    launch = json.loads(made["launch.json"])
+    assert (launch["model"]["from"], launch["model"]["code_revision"]) == ("hub", commit.hex)
+    assert launch["nodes"]["worker"] == [{"placeholder": "node rank"}]
+    readme = made["README.md"].decode()
+    assert "model.sha256" not in readme
+    assert "The engine fetches them itself, at the commits that its arguments name." in readme
+    assert "dayzero weights" not in readme
+
+
+def test_the_readme_starts_the_script_that_needs_nothing_but_the_kit():
+    files_of = (*CONTENTS.deploy_files, ("docker-run.sh", "#!/usr/bin/env bash\n"))
+    made = assemble(replace(CONTENTS, deploy_files=files_of))
+    readme = next(file.content for file in read(made.archive) if file.path == "README.md").decode()
+    assert "\n    ./serve.sh\n" in readme

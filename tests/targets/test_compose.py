@@ -1,6 +1,5 @@
 """What ``compose.yaml`` says to readers other than dayzero."""
 
-import io
 import json
 from pathlib import Path
 
@@ -9,10 +8,10 @@ import yaml
 from tests.targets.foreign import ask, program
 from tests.targets.launches import hostile, launch, plain
 
-from dayzero.core.launch import LaunchSpec, apply_deltas
+from dayzero.core.launch import LaunchSpec
 from dayzero.core.verdict import Proven, Refuted
 from dayzero.targets.compose import TARGET
-from dayzero.targets.proof import prove_text
+from dayzero.targets.proof import prove_commands
 
 IMAGE = "registry.test/engine@sha256:" + "a" * 64
 SPECS = {"plain": plain(), "hostile": hostile(), "gpus": launch(accelerators=8), "image": launch(image=IMAGE)}
@@ -32,30 +31,6 @@ def test_the_schema_is_not_blind(tmp_path: Path) -> None:
     file = tmp_path / "compose.yaml"
     file.write_text(TARGET.render(plain()).replace("stop_grace_period", "stop_grace_perio"))
     assert ask(program(validator.name), *validator.command[1:], str(file)).returncode == 1
-
-
-def _interpolated(text: object) -> str:
-    # Compose's own rule: $$ is a $, anything else after a $ is taken from the environment.
-    assert isinstance(text, str)
-    assert "$" not in text.replace("$$", "")
-    return text.replace("$$", "$")
-
-
-@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
-@pytest.mark.parametrize("reader", ["YAML 1.1", "YAML 1.2"])
-def test_two_other_readers_read_the_launch_word_for_word(reader: str, spec: LaunchSpec) -> None:
-    text = TARGET.render(spec)
-    if reader == "YAML 1.1":
-        document = yaml.safe_load(text)
-    else:
-        ruamel = pytest.importorskip("ruamel.yaml", reason="ruamel.yaml is not installed")
-        document = ruamel.YAML(typ="safe", pure=True).load(io.StringIO(text))
-    engine = document["services"]["engine"]
-    expected = apply_deltas(spec, TARGET.deltas(spec)).command
-    assert tuple(map(_interpolated, engine["entrypoint"] + engine["command"])) == expected.argv
-    assert [_interpolated(entry) for entry in engine["environment"]] == [
-        f"{name}={value}" for name, value in expected.env
-    ]
 
 
 @pytest.mark.parametrize(
@@ -80,8 +55,8 @@ def test_two_other_readers_read_the_launch_word_for_word(reader: str, spec: Laun
 def test_a_file_that_does_anything_else_is_not_proven(old: str, new: str) -> None:
     text = TARGET.render(plain())
     assert old in text
-    assert isinstance(prove_text(plain(), TARGET, text), Proven)
-    assert isinstance(prove_text(plain(), TARGET, text.replace(old, new)), Refuted)
+    assert isinstance(prove_commands(plain(), TARGET, text), Proven)
+    assert isinstance(prove_commands(plain(), TARGET, text.replace(old, new)), Refuted)
 
 
 def _engine(spec: LaunchSpec) -> dict[str, object]:

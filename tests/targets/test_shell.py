@@ -1,6 +1,5 @@
 """What ``serve.sh`` does, seen by running it under bash with a recorder in the engine's place."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -11,12 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.targets.foreign import ask, program
+from tests.targets.kit import lay_out
 from tests.targets.launches import hostile, launch, launches, plain
 
 from dayzero.core.errors import InputError
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.verdict import Proven, Refuted
-from dayzero.targets.proof import prove_text
+from dayzero.targets.proof import prove_commands
 from dayzero.targets.shell import TARGET
 
 # Stands in for python3: makes an "environment" that holds itself, counts what pip is asked, and records the launch.
@@ -46,15 +46,10 @@ class Kit:
     def __init__(self, folder: Path, spec: LaunchSpec) -> None:
         self.folder = folder / "a kit's folder"
         self.tools = folder / "tools"
-        (self.folder / "model" / "more").mkdir(parents=True)
+        self.folder.mkdir()
         self.tools.mkdir()
-        self.weights = [self.folder / "model" / file.path for file in spec.model_files]
-        for number, file in enumerate(self.weights):
-            file.write_bytes(b"weights %d" % number)
-        sums = [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.weights]
-        lines = [f"{sha}  model/{file.path}\n" for sha, file in zip(sums, spec.model_files, strict=True)]
-        (self.folder / "model.sha256").write_text("".join(lines))
-        (self.folder / "requirements.lock").write_text("engine==1.0 --hash=sha256:00\n")
+        self.weights = [self.folder / "model" / file.path for file in spec.model.files]
+        lay_out(self.folder, spec)
         recorder = self.tools / "python3"
         recorder.write_text(RECORDER)
         recorder.chmod(0o755)
@@ -247,13 +242,13 @@ def test_a_variable_that_bash_would_change_is_refused_and_every_other_comes_thro
 def test_a_script_that_does_anything_else_is_not_proven(old: str, new: str) -> None:
     text = TARGET.render(plain())
     assert old in text
-    assert isinstance(prove_text(plain(), TARGET, text), Proven)
-    assert isinstance(prove_text(plain(), TARGET, text.replace(old, new)), Refuted)
+    assert isinstance(prove_commands(plain(), TARGET, text), Proven)
+    assert isinstance(prove_commands(plain(), TARGET, text.replace(old, new)), Refuted)
 
 
 def test_a_changed_check_at_the_top_is_named() -> None:
     text = TARGET.render(plain()).replace("exit 4", "exit 0")
-    verdict = prove_text(plain(), TARGET, text)
+    verdict = prove_commands(plain(), TARGET, text)
     assert isinstance(verdict, Refuted)
     assert "the checks at the top of serve.sh are not the ones that are rendered" in verdict.reason
 

@@ -1,7 +1,6 @@
 """What the unit says, read by systemd itself."""
 
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -13,17 +12,14 @@ from pathlib import Path
 
 import pytest
 from tests.targets.foreign import ask, program
-from tests.targets.launches import hostile, launch, plain
+from tests.targets.launches import hostile, k3, launch, plain
+from tests.targets.second_reader import unquoted
 
 from dayzero.core.errors import InputError
-from dayzero.core.launch import LaunchSpec, apply_deltas
+from dayzero.core.launch import LaunchSpec, Replaced
 from dayzero.core.verdict import Proven, Refuted
-from dayzero.targets.proof import prove_text
+from dayzero.targets.proof import prove_commands
 from dayzero.targets.systemd import INSTALL_FOLDER, TARGET
-
-_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^ "]+)')
-_ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)")
-_LETTERS = {"t": "\t", "n": "\n"}
 
 
 class Installed:
@@ -39,36 +35,11 @@ class Installed:
         self.unit.write_bytes(TARGET.render(spec).replace(INSTALL_FOLDER, str(self.root)).encode())
 
 
-def _unquoted(line: str) -> tuple[str, ...]:
-    """Undo how systemd prints a command line, which keeps ``$$`` as it was written."""
-    words = [quoted if bare == "" else bare for quoted, bare in _WORD.findall(line)]
-    return tuple(_ESCAPE.sub(lambda m: _LETTERS.get(m[1], m[1]), word).replace("$$", "$") for word in words)
-
-
 @pytest.mark.parametrize("spec", [plain(), hostile(), launch(accelerators=8)], ids=["plain", "hostile", "gpus"])
 def test_systemd_accepts_the_unit(tmp_path: Path, spec: LaunchSpec) -> None:
     kit = Installed(tmp_path, spec)
     done = ask(program("systemd-analyze"), "verify", "--man=no", str(kit.unit))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-@pytest.mark.parametrize("spec", [plain(), hostile()], ids=["plain", "hostile"])
-def test_systemd_reads_the_launch_word_for_word(tmp_path: Path, spec: LaunchSpec) -> None:
-    kit = Installed(tmp_path, spec)
-    env = {**os.environ, "SYSTEMD_LOG_LEVEL": "debug", "SYSTEMD_LOG_TARGET": "console", "LC_ALL": "C.UTF-8"}
-    told = ask(program("systemd-analyze"), "verify", "--man=no", str(kit.unit), env=env).stdout
-    block = told[told.index(f"-> Unit {kit.unit.name}:") :].split("\t-> Unit ")[0]
-    start = block[block.index("-> ExecStart:") :]
-    line = start[start.index("Command Line: ") + len("Command Line: ") :].split("\n")[0]
-    expected = apply_deltas(spec, TARGET.deltas(spec)).command
-    program_word = expected.argv[0].replace(INSTALL_FOLDER, str(kit.root))
-    assert _unquoted(line) == (program_word, *expected.argv[1:])
-    environment = [
-        text.removeprefix("Environment: ")
-        for text in map(str.lstrip, block.split("\n"))
-        if text.startswith("Environment: ")
-    ]
-    assert [entry.rstrip("\n") for entry in environment] == [f"{name}={value}" for name, value in expected.env]
 
 
 @pytest.mark.parametrize("letter", ["\ufffe", "\uffff", "\ufdd0", "\U0001ffff"])
@@ -89,8 +60,9 @@ def test_a_noncharacter_that_systemd_drops_is_refused(letter: str) -> None:
 )
 def test_the_program_is_named_by_its_absolute_path(given: str, written: str) -> None:
     spec = replace(plain(), argv=(given, *plain().argv[1:]))
-    assert TARGET.parse(TARGET.render(spec)).argv[0] == written
-    assert [delta.value for delta in TARGET.deltas(spec)] == ([] if given == written else [written])
+    assert TARGET.parse(TARGET.render(spec)).leader.argv[0] == written
+    replaced = [delta.value for delta in TARGET.deltas(spec) if isinstance(delta, Replaced)]
+    assert replaced == ([] if given == written else [written])
 
 
 @pytest.mark.parametrize(
@@ -123,8 +95,8 @@ def test_the_program_is_named_by_its_absolute_path(given: str, written: str) -> 
 def test_a_unit_that_does_anything_else_is_not_proven(old: str, new: str) -> None:
     text = TARGET.render(plain())
     assert old in text
-    assert isinstance(prove_text(plain(), TARGET, text), Proven)
-    assert isinstance(prove_text(plain(), TARGET, text.replace(old, new)), Refuted)
+    assert isinstance(prove_commands(plain(), TARGET, text), Proven)
+    assert isinstance(prove_commands(plain(), TARGET, text.replace(old, new)), Refuted)
 
 
 def test_the_budgets_of_the_launch_are_the_units() -> None:
@@ -134,7 +106,7 @@ def test_the_budgets_of_the_launch_are_the_units() -> None:
 
 def _wait_code(port: int) -> str:
     line = next(text for text in TARGET.render(launch(port=port)).split("\n") if text.startswith("ExecStartPost="))
-    return _unquoted(line.removeprefix("ExecStartPost=").replace("%%", "%"))[2]
+    return unquoted(line.removeprefix("ExecStartPost=").replace("%%", "%"))[2]
 
 
 @contextmanager
@@ -179,3 +151,15 @@ def test_the_start_fails_when_the_engine_has_ended() -> None:
 
 def test_the_unit_of_the_plain_launch_is_the_one_on_record() -> None:
     assert TARGET.render(plain()) == (Path(__file__).parent / "rendered" / "demo.service").read_text()
+
+
+def test_weights_of_the_hub_are_fetched_when_the_network_is_up() -> None:
+    of_the_hub = TARGET.render(replace(k3(), image=""))
+    assert "Wants=network-online.target\nAfter=network-online.target\n" in of_the_hub
+    assert "network-online" not in TARGET.render(plain())
+
+
+def test_a_service_whose_users_home_it_cannot_write_has_another() -> None:
+    assert dict(TARGET.parse(TARGET.render(plain())).leader.env)["HOME"] == "/tmp"  # noqa: S108
+    own = launch(env=(("HOME", "/mine"),))
+    assert TARGET.parse(TARGET.render(own)).leader.env == own.env

@@ -108,6 +108,17 @@ class BuildStore:
         """
         return self.distribution(build.distribution, build.version, wheel_for_this_machine(build).sha256)
 
+    def kept(self, build: EngineBuild) -> Path | None:
+        """Give any pinned wheel of a build that is in the cache already; the index is not asked.
+
+        Raises:
+            IntegrityError: The cached bytes are not the pinned ones.
+        """
+        for pin in build.wheels:
+            if any((self._folder / "wheels" / pin.sha256.hex).glob("*.whl")):
+                return self.distribution(build.distribution, build.version, pin.sha256)
+        return None
+
     def distribution(self, name: str, version: str, digest: Sha256) -> Path:
         """Give one wheel by its digest, from the cache or the index."""
         folder = self._folder / "wheels" / digest.hex

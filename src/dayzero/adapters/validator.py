@@ -13,7 +13,9 @@ from dayzero.core.verdict import Place, Proven, Refuted, Undecided, Verdict
 _BUDGET_S = 120
 
 
-def ask_validator(command: Sequence[str], file: Path, *, beside_the_point: str = "") -> Verdict:
+def ask_validator(
+    command: Sequence[str], file: Path, *, folder_variable: str = "", beside_the_point: str = ""
+) -> Verdict:
     """Run a validator on one file: proven when it accepts it, undecided when it is not installed or does not end.
 
     It is looked for beside this Python first, then on the ``PATH``.
@@ -21,6 +23,7 @@ def ask_validator(command: Sequence[str], file: Path, *, beside_the_point: str =
     Args:
         command: Its words, the program first; the file's path is added.
         file: The file.
+        folder_variable: Environment variable that names the file's folder, where the program takes that and no path.
         beside_the_point: Regular expression of output lines that say nothing about the file, ``""`` for none. A failure that
             shows no other line is none.
     """
@@ -29,10 +32,11 @@ def ask_validator(command: Sequence[str], file: Path, *, beside_the_point: str =
     if program is None:
         return Undecided(f"{command[0]} is not installed")
     # Some programs take a bare name for something else than a file in this folder.
-    argv = (program, *command[1:], str(file.absolute()))
+    argv = (program, *command[1:], *(() if folder_variable else (str(file.absolute()),)))
+    env = {**os.environ, folder_variable: str(file.absolute().parent)} if folder_variable else None
     try:
         done = subprocess.run(  # noqa: S603  (the words are a target's own, no shell reads them)
-            argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_BUDGET_S
+            argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_BUDGET_S, env=env
         )
     except subprocess.TimeoutExpired:
         return Undecided(f"{command[0]} did not end within {_BUDGET_S} s")

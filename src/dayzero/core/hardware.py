@@ -10,6 +10,7 @@ from dayzero.core.quantities import Bytes
 _SYSTEM = re.compile(
     r"(?:(?P<nodes>[0-9]{1,4})x)?(?P<count>[0-9]{1,4})x(?P<kind>[a-z][\w\- ]*)", re.ASCII | re.IGNORECASE
 )
+_UNSTATED = Bytes(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,9 @@ class System:
         accelerators: How many of them in one machine.
         memory: Memory that must be there for one engine: of each GPU, or of the host on a CPU-only machine.
         nodes: How many such machines serve one model together.
+        host_memory: Memory of the host that one machine with GPUs needs; 0 where it is not stated, and then no deploy file can
+            be written.
+        shared_memory: Size of ``/dev/shm``; 0 leaves it to the engine.
     """
 
     name: str
@@ -29,6 +33,23 @@ class System:
     accelerators: int
     memory: Bytes
     nodes: int = 1
+    host_memory: Bytes = _UNSTATED
+    shared_memory: Bytes = _UNSTATED
+
+    @property
+    def memory_of_host(self) -> Bytes:
+        """Memory of the host that one machine needs, which becomes the limit in each deploy file.
+
+        Raises:
+            InputError: A machine with GPUs does not state it. A guess would be a limit at which an engine is killed that runs
+                well, and without a limit no scheduler knows where the engine has room.
+        """
+        if self.accelerators and not self.host_memory.count:
+            raise InputError(
+                f"the system {self.name} has GPUs and does not say how much memory of the host the engine needs",
+                hint="Give host_memory_bytes in [system]: the most that the engine held on the machine that was measured.",
+            )
+        return self.host_memory if self.accelerators else self.memory
 
     @property
     def gpus(self) -> int:

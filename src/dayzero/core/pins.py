@@ -71,10 +71,19 @@ class FilePin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubRevision:
-    """Weights on a hub, at an immutable commit."""
+    """Weights on a hub, at an immutable commit.
+
+    Attributes:
+        repository: ``owner/name`` on the hub.
+        revision: Commit of the weights.
+        tokenizer_revision: Commit of the tokenizer; ``None`` for that of the weights.
+        code_revision: Commit of the model's own code; ``None`` for that of the weights.
+    """
 
     repository: str
     revision: Commit
+    tokenizer_revision: Commit | None = None
+    code_revision: Commit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +171,7 @@ class EngineBuild:
         wheels: The wheels of that version that were looked at, one a platform.
         image: ``repository@sha256:...`` of the container image, ``""`` where none was published.
         source: The source build, where the engine was built from a commit.
+        lock: Text of the hash-locked requirements that its environment is made of; ``""``: the wheels alone.
     """
 
     engine: str
@@ -170,6 +180,7 @@ class EngineBuild:
     wheels: tuple[WheelPin, ...]
     image: str = ""
     source: SourceBuild | None = None
+    lock: str = ""
 
     def __str__(self) -> str:
         return f"{self.distribution}=={self.version}"

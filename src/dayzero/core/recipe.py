@@ -23,6 +23,7 @@ class Recipe:
         port: TCP port of the endpoint.
         start_budget_s: Seconds from start to healthy.
         stop_budget_s: Seconds from the request to stop to the kill.
+        pre_stop_s: Seconds of those before the engine hears of it, while traffic is led elsewhere.
     """
 
     name: str
@@ -36,3 +37,4 @@ class Recipe:
     port: int
     start_budget_s: int
     stop_budget_s: int
+    pre_stop_s: int = 0

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from dayzero.audit.ports import EngineFacts
+from dayzero.audit.ports import BuildFiles, EngineFacts
 from dayzero.engines.endpoint import EndpointDialect
 from dayzero.fit.ports import HostMemoryModel, MemoryModel
 from dayzero.serve.ports import Launcher
@@ -14,6 +14,15 @@ class Engine(EngineFacts, Launcher, HostMemoryModel, MemoryModel, Protocol):
     @property
     def name(self) -> str:
         """Name of the entry point."""
+        ...
+
+    def misused(self, words: tuple[str, ...], files: BuildFiles | None) -> tuple[str, ...]:
+        """Say what is wrong with how a command line uses its flags: one set twice, a switch with a value.
+
+        Args:
+            words: The whole command line, as the launch has it.
+            files: The build's own files; without them two spellings are told apart by their text alone.
+        """
         ...
 
     @property

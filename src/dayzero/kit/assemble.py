@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from dayzero.core.errors import InputError, IntegrityError
+from dayzero.core.launch import LocalModel
 from dayzero.core.pins import FilePin, Sha256
-from dayzero.kit.documents import launch_json, manifest_json, model_sums, requirements_lock
+from dayzero.kit.documents import launch_json, manifest_json, model_sums, requirements_of
 from dayzero.kit.model import Kit, KitContents, KitFile
 from dayzero.kit.readme import kit_readme
 from dayzero_verify.canonical_zip import ArchivedFile, ArchiveError, build
@@ -12,6 +13,8 @@ from dayzero_verify.kit import MANIFEST_PATH, RAW_FOLDER
 from dayzero_verify.paths import PathError, check_path
 from dayzero_verify.statement import LEDGER_PATH
 
+# The one deploy file that needs nothing but the unpacked kit.
+_START = "serve.sh"
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
 
@@ -24,7 +27,7 @@ def assemble(contents: KitContents) -> Kit:
         IntegrityError: A raw file does not have the digest that it is kept under.
     """
     package = contents.package
-    if _pins(contents.launch.model_files) != _pins(package.recipe.model.files):
+    if _pins(contents.launch.model.files) != _pins(package.recipe.model.files):
         raise InputError(
             "the launch and the package definition pin different weights", hint="Make the launch from this package."
         )
@@ -48,15 +51,15 @@ def assemble(contents: KitContents) -> Kit:
 def _files(contents: KitContents) -> Iterator[tuple[str, bytes]]:
     package, launch = contents.package, contents.launch
     deploy = tuple(sorted(set(contents.deploy_files)))
-    start = next((path for path, text in deploy if text.startswith("#!")), "")
-    readme = kit_readme(package, launch, start=start, deploy_files=tuple(path for path, _ in deploy))
+    paths = tuple(path for path, _ in deploy)
+    readme = kit_readme(package, launch, start=_START if _START in paths else "", deploy_files=paths)
     texts = (
         ("README.md", readme),
         ("CARD.md", contents.card),
         ("package.toml", contents.definition),
         ("launch.json", launch_json(launch)),
-        ("requirements.lock", requirements_lock(launch.wheels)),
-        ("model.sha256", model_sums(launch.model_files)),
+        ("requirements.lock", requirements_of(launch)),
+        *((("model.sha256", model_sums(launch.model.files)),) if isinstance(launch.model, LocalModel) else ()),
         *deploy,
     )
     yield from ((path, text.encode("utf-8")) for path, text in texts)

@@ -2,20 +2,22 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from dayzero.core.errors import InputError
-from dayzero.core.launch import LaunchSpec
-from dayzero.core.pins import FilePin, WheelPin
+from dayzero.core.launch import HubModel, LaunchSpec, LocalModel, ModelSource, Placeholder, Word
+from dayzero.core.pins import FilePin, Sha256, WheelPin
 from dayzero.kit.model import KitFile
 
-LAUNCH_SCHEMA = "dayzero/launch/v1"
+LAUNCH_SCHEMA = "dayzero/launch/v2"
 MANIFEST_SCHEMA = "dayzero/kit-manifest/v1"
 
 
 def launch_json(spec: LaunchSpec) -> str:
-    """Write the launch, the source that every deploy file in the kit was rendered from."""
+    """Write the launch, the source that every deploy file in the kit was rendered from, member by member."""
+    source = spec.source
     return _json(
         {
             "schema": LAUNCH_SCHEMA,
@@ -24,16 +26,55 @@ def launch_json(spec: LaunchSpec) -> str:
             "env": [list(pair) for pair in spec.env],
             "distribution": spec.distribution,
             "wheels": [{"filename": wheel.filename, "sha256": wheel.sha256.hex} for wheel in spec.wheels],
+            "lock": Sha256.of(spec.lock.encode()).hex if spec.lock else "",
             "image": spec.image,
-            "model_files": [pin_document(file) for file in spec.model_files],
+            "source": None if source is None else {"repository": source.repository, "commit": source.commit.hex},
+            "model": _model(spec.model),
             "port": spec.port,
             "health_path": spec.health_path,
+            "ready_path": spec.ready_path,
+            "accelerator": spec.accelerator,
             "accelerators": spec.accelerators,
             "memory_bytes": spec.memory_bytes,
-            "start_budget_s": spec.start_budget_s,
-            "stop_budget_s": spec.stop_budget_s,
+            "shared_memory_bytes": spec.shared_memory_bytes,
+            "nodes": {
+                "count": spec.nodes.count,
+                "leader": list(map(_word, spec.nodes.leader)),
+                "worker": list(map(_word, spec.nodes.worker)),
+            },
+            "budgets": asdict(spec.budgets),
+            "site": asdict(spec.site),
         }
     )
+
+
+def _model(model: ModelSource) -> dict[str, object]:
+    files = [pin_document(file) for file in model.files]
+    match model:
+        case LocalModel():
+            return {"from": "folder", "files": files}
+        case HubModel():
+            return {
+                "from": "hub",
+                "repository": model.repository,
+                "revision": model.revision.hex,
+                "tokenizer_revision": model.tokenizer_revision.hex,
+                "code_revision": model.code_revision.hex,
+                "files": files,
+            }
+
+
+def _word(word: Word) -> str | dict[str, str]:
+    return {"placeholder": word.value} if isinstance(word, Placeholder) else word
+
+
+def requirements_of(spec: LaunchSpec) -> str:
+    """Give the requirements that the environment is made of: the launch's own lock, else its wheels with their hashes.
+
+    Raises:
+        InputError: A file name is not a wheel's.
+    """
+    return spec.lock or requirements_lock(spec.wheels)
 
 
 def requirements_lock(wheels: tuple[WheelPin, ...]) -> str:

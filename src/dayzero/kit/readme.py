@@ -1,6 +1,6 @@
 """The README of a kit, written for someone who has never heard of dayzero."""
 
-from dayzero.core.launch import LaunchSpec
+from dayzero.core.launch import HubModel, LaunchSpec, LocalModel
 from dayzero.core.package import Package
 from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin
 
@@ -18,8 +18,8 @@ def kit_readme(package: Package, launch: LaunchSpec, *, start: str, deploy_files
         _opening(package),
         _checking(package),
         _starting(package, launch, start, deploy_files),
-        _absent(package),
-        _FILES,
+        _absent(package, launch),
+        _FILES if isinstance(launch.model, LocalModel) else _FILES.replace(_SUMS, ""),
     )
     return "\n\n".join(section.strip("\n") for section in sections) + "\n"
 
@@ -54,20 +54,39 @@ and `sha256sum` alone, `dayzero kit explain {stem}.zip --key KEY.pub.pem -o DIR`
 
 def _starting(package: Package, launch: LaunchSpec, start: str, deploy_files: tuple[str, ...]) -> str:
     first = f"./{start}" if start else "# follow one of the deploy files listed below"
+    match launch.model:
+        case LocalModel():
+            steps, weights = f"{_FETCH}\n    {first}", f"{_origin(package.recipe.model.origin)} {_ANY_WAY}"
+        case HubModel():
+            steps, weights = f"    {first}", f"{_origin(package.recipe.model.origin)} {_BY_THE_ENGINE}"
     others = ", ".join(f"`{name}`" for name in deploy_files if name != start)
     return f"""
 ## Start it
 
     unzip {package.name}-{package.version}.kit.zip -d {package.name} && cd {package.name}
-    dayzero weights package.toml -o model
-    sha256sum --check --strict model.sha256
-    {first}
+{steps}
 
-{_origin(package.recipe.model.origin)} Any other way to get files with the digests of `model.sha256` into `model/` is as good.
-The engine comes from the wheels in `requirements.lock`, held to their digests. It listens on port {launch.port} and answers
+{weights}
+{_engine(launch)} It listens on port {launch.port} and answers
 `{launch.health_path}` when it is ready, on a machine like {package.recipe.system.name}
-within {launch.start_budget_s} s. <!-- not-a-claim: a budget -->
+within {launch.budgets.start_s} s. <!-- not-a-claim: a budget -->
 {f"Other deploy files, of the same launch: {others}." if others else "There is no other deploy file."}"""
+
+
+_FETCH = """\
+    dayzero weights package.toml -o model
+    sha256sum --check --strict model.sha256"""
+_ANY_WAY = "Any other way to get files with the digests of `model.sha256` into `model/` is as good."
+_BY_THE_ENGINE = "The engine fetches them itself, at the commits that its arguments name."
+
+
+def _engine(launch: LaunchSpec) -> str:
+    if launch.wheels or launch.lock:
+        return "The engine comes from the wheels in `requirements.lock`, held to their digests."
+    if launch.image:
+        return f"The engine is in the image `{launch.image}`."
+    built = "" if launch.source is None else f" from commit `{launch.source.commit}` of {launch.source.repository}"
+    return f"The engine is built by the Dockerfile{built}."
 
 
 def _origin(origin: ModelOrigin) -> str:
@@ -80,13 +99,14 @@ def _origin(origin: ModelOrigin) -> str:
             return f"The weights are made by the generator `{generator}` of dayzero from seed {seed}."
 
 
-def _absent(package: Package) -> str:
+def _absent(package: Package, launch: LaunchSpec) -> str:
     model = package.recipe.model
+    named = "`model.sha256`" if isinstance(launch.model, LocalModel) else "`launch.json`"
     files = "1 file" if len(model.files) == 1 else f"{len(model.files)} files"
     lines = [
         "## What is not in it",
         "",
-        f"- The weights: {model.size} in {files}, licence {model.licence}; `model.sha256` names them. <!-- not-a-claim: pinned -->",
+        f"- The weights: {model.size} in {files}, licence {model.licence}; {named} names them. <!-- not-a-claim: pinned -->",
         "- The engine's wheels: `requirements.lock` names them.",
         "- The signature, the key and the verifier, which have to come from outside.",
         *(
@@ -97,6 +117,7 @@ def _absent(package: Package) -> str:
     return "\n".join(lines)
 
 
+_SUMS = "| `model.sha256` | the weights, by digest, for `sha256sum --check` |\n"
 _FILES = """
 ## The files
 

@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from dayzero.core.launch import Command, Delta, LaunchSpec
+from dayzero.core.errors import InputError
+from dayzero.core.launch import Commands, Delta, LaunchSpec
+
+
+class NotCarriedError(InputError):
+    """This kind of deploy file has no place for this kind of launch (several nodes, say); another kind has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,11 +17,15 @@ class Validator:
 
     Attributes:
         command: Its words, the program first; the path of the deploy file is added at the end.
+        folder_variable: Environment variable that names the file's folder instead, for a program that reads whole folders.
         beside_the_point: Regular expression of the output lines that say nothing about the file itself, ``""`` for none.
+        folder: True where the program takes the folder that holds the file.
     """
 
     command: tuple[str, ...]
+    folder_variable: str = ""
     beside_the_point: str = ""
+    folder: bool = False
 
     @property
     def name(self) -> str:
@@ -37,8 +46,13 @@ class Target(Protocol):
         """Programs that can check a rendered file, where they are installed."""
         ...
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the fields of :class:`~dayzero.core.launch.Site` that the file can hold."""
+        ...
+
     def file_name(self, spec: LaunchSpec) -> str:
-        """Name the file that is written."""
+        """Name the file that is written; it may lie in one folder (``helm/values.yaml``)."""
         ...
 
     def companions(self, spec: LaunchSpec) -> tuple[tuple[str, str], ...]:
@@ -53,11 +67,12 @@ class Target(Protocol):
         """Write the file: the same text for the same launch, byte for byte.
 
         Raises:
+            NotCarriedError: This kind of file cannot carry this kind of launch.
             InputError: The file cannot carry the launch word for word.
         """
         ...
 
-    def parse(self, text: str) -> Command:
+    def parse(self, text: str) -> Commands:
         """Read a rendered file with a parser of the format's own.
 
         Raises:

@@ -1,59 +1,24 @@
-"""Kubernetes: ``kubernetes.yaml`` with the checksums, a claim for the weights, the Deployment and its Service.
+"""Kubernetes: ``kubernetes.yaml`` with the Deployment and its Service; before them, for weights of the kit, checksums and claim.
 
-Escape rules: every string in double quotes; every ``$`` of the launch doubled in ``command``, ``args`` and ``env``, because
-the kubelet expands ``$(NAME)`` there and reads ``$$`` as ``$``.
+The pod, with its escape rules, is the one of :mod:`dayzero.targets.pod`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dayzero.core.errors import InputError
-from dayzero.core.launch import Command, Delta, LaunchSpec, apply_deltas
-from dayzero.targets.container import (
-    MODEL_FOLDER,
-    USER_ID,
-    WORK_FOLDER,
-    doubled,
-    header,
-    host_deltas,
-    image_reference,
-    undoubled,
-    words,
-)
+from dayzero.core.launch import Command, Commands, Delta, LaunchSpec, apply_deltas
+from dayzero.targets.container import check_s, container_deltas, header
 from dayzero.targets.dockerfile import companions_of
 from dayzero.targets.interface import Validator
-from dayzero.targets.precondition import require_carriable
-from dayzero.targets.yaml_text import Node, dump, entries, load_all, mapping, string
+from dayzero.targets.pod import Engine, labels, metadata, pod, read_pod, service, weights_kinds, weights_objects
+from dayzero.targets.precondition import require_carriable, require_one_node
+from dayzero.targets.yaml_text import Node, dump, load_all, mapping
 
-_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Deployment", "Service")
-_OBJECT_KEYS = frozenset({"apiVersion", "kind", "metadata", "spec"})
+_OBJECT_KEYS = frozenset({"apiVersion", "kind", "metadata", "spec", "data"})
 _DEPLOYMENT_KEYS = frozenset({"replicas", "strategy", "progressDeadlineSeconds", "selector", "template"})
-_POD_KEYS = frozenset(
-    {"automountServiceAccountToken", "enableServiceLinks", "terminationGracePeriodSeconds", "securityContext"}
-    | {"initContainers", "containers", "volumes"}
-)
-_CONTAINER_KEYS = frozenset(
-    {
-        "name",
-        "image",
-        "imagePullPolicy",
-        "workingDir",
-        "command",
-        "args",
-        "env",
-        "ports",
-        "resources",
-        "securityContext",
-    }
-    | {"volumeMounts", "startupProbe", "livenessProbe", "readinessProbe"}
-)
-_PINS_FOLDER = f"{WORK_FOLDER}/pins"
-_CHECK_COMMAND = ("sha256sum", "--check", "--quiet", "--strict", f"{_PINS_FOLDER}/model.sha256")
-_PROBE_PERIOD_S = 10
-_STOP_SLACK_S = 10
-# Beyond the start budget of the engine itself: pulling the image and checking the weights.
-_PROGRESS_SLACK_S = 600
-_GIB = 1024**3
+_PULL_S = 600
+CALLERS = "the Service and the kubelet's probes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +26,7 @@ class Kubernetes:
     """The Kubernetes target: one replica that starts only on weights with the pinned digests."""
 
     name: str = "kubernetes"
+    inputs: tuple[str, ...] = ("cache", "namespace", "storage_class")
     validators: tuple[Validator, ...] = (Validator(command=("kubernetes-validate", "--strict")),)
 
     def file_name(self, spec: LaunchSpec) -> str:  # noqa: ARG002  (the name is the same for every launch)
@@ -72,198 +38,100 @@ class Kubernetes:
         return companions_of(spec)
 
     def deltas(self, spec: LaunchSpec) -> tuple[Delta, ...]:
-        """Declare the address that the engine listens on inside its pod."""
-        return host_deltas(spec, who="the Service and the kubelet's probes")
+        """Declare the address that the engine listens on inside its pod, and the hub's cache."""
+        return container_deltas(spec, who=CALLERS)
 
     def render(self, spec: LaunchSpec) -> str:
         """Write ``kubernetes.yaml``.
 
         Raises:
+            NotCarriedError: The launch takes several nodes.
             InputError: The file cannot carry the launch word for word.
         """
+        require_one_node(spec)
         require_carriable(spec)
         deltas = self.deltas(spec)
-        command = apply_deltas(spec, deltas).command
-        documents = (_checksums(spec), _claim(spec), _deployment(spec, command), _service(spec))
-        return header(spec, deltas) + "---\n".join(dump(document) for document in documents)
+        command = apply_deltas(spec, deltas).leader
+        objects = (*weights_objects(spec), service(spec, selector=labels(spec)), _deployment(spec, command))
+        return header(spec, deltas) + "---\n".join(map(dump, objects))
 
-    def parse(self, text: str) -> Command:
-        """Read ``kubernetes.yaml`` back.
+    def parse(self, text: str) -> Commands:
+        """Read ``kubernetes.yaml`` back, or what the Helm chart makes.
 
         Raises:
             InputError: The text is not a Kubernetes file of this target.
         """
-        documents = [mapping(root, "a document", keys=_OBJECT_KEYS | {"data"}) for root in load_all(text)]
-        kinds = tuple(document.get("kind", "") for document in documents)
-        if kinds != _KINDS:
-            raise InputError(f"the documents are {kinds} instead of {_KINDS}", hint="Render the file again.")
-        pod = _pod_of(documents[2])
-        checker = _only(pod.get("initContainers", ()), "initContainers")
-        if _argv(checker) != _CHECK_COMMAND:
-            raise InputError("the init container does not check the weights", hint="Render the file again.")
-        engine = _only(pod.get("containers", ()), "containers")
-        return Command(argv=_argv(engine), env=tuple(map(_variable, entries(engine.get("env", ()), "env"))))
+        deployment, checked = workload(text, before=("Service",), kind="Deployment")
+        spec = mapping(deployment.get("spec", {}), "spec", keys=_DEPLOYMENT_KEYS)
+        return checked_alike(read_template(spec.get("template", {}), "spec.template"), checked=checked)
 
 
 TARGET = Kubernetes()
 
 
-def _pod_of(deployment: Mapping[str, Node]) -> Mapping[str, Node]:
-    spec = mapping(deployment.get("spec", {}), "spec", keys=_DEPLOYMENT_KEYS)
-    template = mapping(spec.get("template", {}), "spec.template", keys=frozenset({"metadata", "spec"}))
-    return mapping(template.get("spec", {}), "spec.template.spec", keys=_POD_KEYS)
+def workload(text: str, *, before: tuple[str, ...], kind: str) -> tuple[Mapping[str, Node], bool]:
+    """Read the last object of a file, after making sure that the others are those of a rendered file.
+
+    Returns:
+        The object, and whether checksums and a claim of the weights stand before it.
+
+    Args:
+        text: The file.
+        before: Kinds of the objects before it, beside those of the weights.
+        kind: Its own kind.
+
+    Raises:
+        InputError: The file holds other objects, or the same in another order.
+    """
+    objects = [mapping(root, "a document", keys=_OBJECT_KEYS) for root in load_all(text)]
+    kinds = tuple(each.get("kind", "") for each in objects)
+    for checked in (True, False):
+        if kinds == (*weights_kinds(checked=checked), *before, kind):
+            return objects[-1], checked
+    raise InputError(f"the objects are {kinds}, which no rendered file holds", hint="Render the file again.")
 
 
-def _only(node: Node, where: str) -> Mapping[str, Node]:
-    containers = entries(node, where)
-    if len(containers) != 1:
-        raise InputError(f"{len(containers)} {where} instead of one", hint="Render the file again.")
-    return mapping(containers[0], where, keys=_CONTAINER_KEYS)
+def checked_alike(commands: Commands, *, checked: bool) -> Commands:
+    """Give the commands of a file whose pods check the weights exactly where the file holds their checksums.
+
+    Raises:
+        InputError: The file holds checksums that no pod checks, or a pod checks what the file does not hold.
+    """
+    if commands.checked != checked:
+        raise InputError("the pod does not check the checksums of the file", hint="Render the file again.")
+    return commands
 
 
-def _argv(container: Mapping[str, Node]) -> tuple[str, ...]:
-    program = words(container.get("command", ()), "command")
-    if len(program) != 1:
-        raise InputError(f"the command has {len(program)} words instead of one", hint="Render the file again.")
-    return program + words(container.get("args", ()), "args")
+def read_template(template: Node, where: str) -> Commands:
+    """Read the command out of a pod template, and whether the weights are checked before it starts.
+
+    Raises:
+        InputError: The template is not a rendered one.
+    """
+    both = mapping(template, where, keys=frozenset({"metadata", "spec"}))
+    return read_pod(both.get("spec", {}), f"{where}.spec")
 
 
-def _variable(entry: Node) -> tuple[str, str]:
-    pair = mapping(entry, "an env entry", keys=frozenset({"name", "value"}))
-    name = string(pair.get("name", 0), "the name of an env entry")
-    return name, undoubled(string(pair.get("value", 0), f"the value of {name}"), f"the value of {name}")
+def progress_s(spec: LaunchSpec) -> int:
+    """Give the seconds within which the pod has to be ready: to pull the image, check the weights and start the engine."""
+    return _PULL_S + check_s(spec) + spec.budgets.start_s
 
 
-def _labels(spec: LaunchSpec) -> dict[str, Node]:
-    return {"app.kubernetes.io/name": spec.name}
-
-
-def _metadata(spec: LaunchSpec, suffix: str = "") -> dict[str, Node]:
-    return {"name": spec.name + suffix, "labels": _labels(spec)}
-
-
-def _checksums(spec: LaunchSpec) -> dict[str, Node]:
-    lines = "".join(f"{file.sha256}  model/{file.path}\n" for file in spec.model_files)
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": _metadata(spec, "-pins"),
-        "data": {"model.sha256": lines},
-    }
-
-
-def _claim(spec: LaunchSpec) -> dict[str, Node]:
-    # A tenth more than the weights, and at least 1 GiB, for the file system's own.
-    size = sum(file.size.count for file in spec.model_files)
-    gib = -(-size * 11 // (10 * _GIB)) + 1
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": _metadata(spec, "-model"),
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": f"{gib}Gi"}}},
-    }
-
-
-def _service(spec: LaunchSpec) -> dict[str, Node]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": _metadata(spec),
-        "spec": {
-            "selector": _labels(spec),
-            "ports": [{"name": "http", "port": spec.port, "targetPort": spec.port, "protocol": "TCP"}],
-        },
-    }
+def pod_template(spec: LaunchSpec, engine: Engine) -> dict[str, Node]:
+    """Write a pod template."""
+    return {"metadata": {"labels": labels(spec)}, "spec": pod(spec, engine)}
 
 
 def _deployment(spec: LaunchSpec, command: Command) -> dict[str, Node]:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _metadata(spec),
+        "metadata": metadata(spec),
         "spec": {
             "replicas": 1,
             "strategy": {"type": "Recreate"},
-            "progressDeadlineSeconds": spec.start_budget_s + _PROGRESS_SLACK_S,
-            "selector": {"matchLabels": _labels(spec)},
-            "template": {"metadata": {"labels": _labels(spec)}, "spec": _pod(spec, command)},
+            "progressDeadlineSeconds": progress_s(spec),
+            "selector": {"matchLabels": labels(spec)},
+            "template": pod_template(spec, Engine(command=command, port=spec.port)),
         },
-    }
-
-
-def _pod(spec: LaunchSpec, command: Command) -> dict[str, Node]:
-    shared_memory: list[Node] = (
-        [{"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": str(spec.memory_bytes)}}]
-        if spec.accelerators
-        else []
-    )
-    return {
-        "automountServiceAccountToken": False,
-        # Else every Service of the namespace adds variables that the launch does not have.
-        "enableServiceLinks": False,
-        "terminationGracePeriodSeconds": spec.stop_budget_s + _STOP_SLACK_S,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER_ID,
-            "runAsGroup": USER_ID,
-            "fsGroup": USER_ID,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "initContainers": [_checker(spec)],
-        "containers": [_engine(spec, command)],
-        "volumes": [
-            {"name": "model", "persistentVolumeClaim": {"claimName": f"{spec.name}-model"}},
-            {"name": "pins", "configMap": {"name": f"{spec.name}-pins"}},
-            *shared_memory,
-        ],
-    }
-
-
-def _container(spec: LaunchSpec, name: str, argv: tuple[str, ...]) -> dict[str, Node]:
-    return {
-        "name": name,
-        "image": image_reference(spec),
-        # An image that was built from the kit is on the node or nowhere; it is never looked for in a registry.
-        "imagePullPolicy": "IfNotPresent" if spec.image else "Never",
-        "workingDir": WORK_FOLDER,
-        "command": [doubled(argv[0])],
-        "args": [doubled(word) for word in argv[1:]],
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-    }
-
-
-def _checker(spec: LaunchSpec) -> dict[str, Node]:
-    mounts = [_mount("model", MODEL_FOLDER), _mount("pins", _PINS_FOLDER)]
-    return {**_container(spec, "check-weights", _CHECK_COMMAND), "volumeMounts": mounts}
-
-
-def _mount(name: str, path: str) -> dict[str, Node]:
-    return {"name": name, "mountPath": path, "readOnly": True}
-
-
-def _engine(spec: LaunchSpec, command: Command) -> dict[str, Node]:
-    # Whatever listens in time is started; the two other probes begin only then.
-    startup_failures = -(-spec.start_budget_s // _PROBE_PERIOD_S)
-    limits: dict[str, Node] = {"memory": str(spec.memory_bytes)}
-    if spec.accelerators:
-        limits["nvidia.com/gpu"] = str(spec.accelerators)
-    shared_memory: list[Node] = [{"name": "shared-memory", "mountPath": "/dev/shm"}] if spec.accelerators else []  # noqa: S108
-    return {
-        **_container(spec, "engine", command.argv),
-        "env": [{"name": name, "value": doubled(value)} for name, value in command.env],
-        "ports": [{"name": "http", "containerPort": spec.port, "protocol": "TCP"}],
-        "resources": {"requests": limits, "limits": limits},
-        "volumeMounts": [_mount("model", MODEL_FOLDER), *shared_memory],
-        "startupProbe": _probe(spec, failures=startup_failures),
-        "livenessProbe": _probe(spec, failures=3),
-        "readinessProbe": _probe(spec, failures=1),
-    }
-
-
-def _probe(spec: LaunchSpec, *, failures: int) -> dict[str, Node]:
-    return {
-        "httpGet": {"path": spec.health_path, "port": spec.port},
-        "periodSeconds": _PROBE_PERIOD_S,
-        "timeoutSeconds": 5,
-        "failureThreshold": failures,
     }

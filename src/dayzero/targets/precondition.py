@@ -4,15 +4,23 @@ import re
 import unicodedata
 
 from dayzero.core.errors import InputError
-from dayzero.core.launch import LaunchSpec
+from dayzero.core.launch import HubModel, LaunchSpec, Placeholder
+from dayzero.targets.interface import NotCarriedError
 
 _NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _PROGRAM = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEALTH_PATH = re.compile(r"/[A-Za-z0-9._~/-]*")
+_HTTP_PATH = re.compile(r"/[A-Za-z0-9._~/-]*")
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64}")
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+")
-_LAST_PORT = 65535
+# Every target starts the engine without the right to listen on a lower one.
+_FIRST_PORT, _LAST_PORT = 1024, 65535
+# Linux, MAX_ARG_STRLEN: 32 pages, less the byte that ends it. All words together, escaped for systemd, fit in one line of a unit.
+_LONGEST_WORD, _MOST_BYTES = 131_071, 256 * 1024
+_MOST = {"memory_bytes": 2**60, "shared_memory_bytes": 2**60, "accelerators": 1024}
+_HUB_ELSEWHERE = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")  # huggingface_hub 1.0, constants.py
+
+SEVERAL_NODES = ("leader-worker-set", "slurm-pyxis", "slurm-apptainer", "skypilot")
 
 
 def require_carriable(spec: LaunchSpec) -> None:
@@ -24,12 +32,40 @@ def require_carriable(spec: LaunchSpec) -> None:
     _require_words(spec)
     _require_environment(spec)
     _require_service(spec)
-    for file in spec.model_files:
+    _require_sizes(spec)
+    for file in spec.model.files:
         if "\\" in file.path or not _is_plain_text(file.path):
             raise InputError(
                 f"a checksum list cannot carry the path of a weights file: {file.path!r}",
                 hint="Rename the file without backslashes and control characters.",
             )
+
+
+def require_one_node(spec: LaunchSpec) -> None:
+    """Refuse a launch on several nodes, for a target that carries one.
+
+    Raises:
+        NotCarriedError: Names the targets that carry several.
+    """
+    if spec.nodes.count > 1:
+        raise NotCarriedError(
+            f"this kind of file starts one node, and the launch takes {spec.nodes.count}",
+            hint=f"Use one of the targets that carry several: {', '.join(SEVERAL_NODES)}.",
+        )
+
+
+def require_wheels(spec: LaunchSpec) -> None:
+    """Refuse a launch whose environment no wheel can make, for a target that starts the engine outside a container.
+
+    Raises:
+        NotCarriedError: Names what the launch has instead.
+    """
+    if not (spec.wheels or spec.lock):
+        has = "an image" if spec.image else "a commit to build from"
+        raise NotCarriedError(
+            f"this kind of file installs the engine from hash-locked wheels, and the launch has {has}",
+            hint="Use a target that runs a container, or pin wheels.",
+        )
 
 
 def _require_words(spec: LaunchSpec) -> None:
@@ -38,7 +74,8 @@ def _require_words(spec: LaunchSpec) -> None:
             f"the launch does not start with a plain program: {spec.argv[:1]!r}",
             hint="Start it with a name or path of letters, digits and _ . / + -.",
         )
-    for word in spec.argv:
+    of_nodes = (word for word in (*spec.nodes.leader, *spec.nodes.worker) if not isinstance(word, Placeholder))
+    for word in (*spec.argv, *of_nodes):
         if not _is_plain_text(word):
             raise InputError(
                 f"a launch argument holds a control character or is not Unicode text: {word!r}",
@@ -59,6 +96,13 @@ def _require_environment(spec: LaunchSpec) -> None:
                 hint="Put the text into a file and pass the file's path.",
             )
 
+    elsewhere = sorted(set(_HUB_ELSEWHERE) & set(dict(spec.env)))
+    if elsewhere and isinstance(spec.model, HubModel):
+        raise InputError(
+            f"the launch moves the hub's cache away from the folder that the site gives it: {', '.join(elsewhere)}",
+            hint="Take it out of the recipe's environment, and give the folder with --site cache=FOLDER.",
+        )
+
 
 def _require_service(spec: LaunchSpec) -> None:
     if not _NAME.fullmatch(spec.name):
@@ -68,20 +112,39 @@ def _require_service(spec: LaunchSpec) -> None:
         )
     if not _DISTRIBUTION.fullmatch(spec.distribution):
         raise InputError(f"not a pinned distribution: {spec.distribution!r}", hint="Give name==version.")
-    if not _HEALTH_PATH.fullmatch(spec.health_path):
-        raise InputError(f"not a plain health path: {spec.health_path!r}", hint="Give a path such as /health.")
+    for path in (spec.health_path, spec.ready_path):
+        if not _HTTP_PATH.fullmatch(path):
+            raise InputError(f"not a plain HTTP path: {path!r}", hint="Give a path such as /health.")
     if spec.image and not _IMAGE.fullmatch(spec.image):
         raise InputError(
             f"the image is not pinned by digest: {spec.image!r}",
             hint="Give repository@sha256:..., or leave it out to build from the Dockerfile.",
         )
-    if not 1 <= spec.port <= _LAST_PORT:
-        raise InputError(f"not a TCP port: {spec.port}", hint=f"Give a number from 1 to {_LAST_PORT}.")
-    for field in ("start_budget_s", "stop_budget_s", "memory_bytes"):
-        if getattr(spec, field) < 1:
+    if not (spec.image or spec.wheels or spec.lock or spec.source):
+        raise InputError(
+            f"no digest names the engine {spec.distribution}",
+            hint="Pin a wheel by its SHA-256, an image by its digest, or the commit that it is built from.",
+        )
+    if not _FIRST_PORT <= spec.port <= _LAST_PORT:
+        raise InputError(
+            f"not a TCP port for an engine without privileges: {spec.port}",
+            hint=f"Give a number from {_FIRST_PORT} to {_LAST_PORT}.",
+        )
+
+
+def _require_sizes(spec: LaunchSpec) -> None:
+    for name, least in (("memory_bytes", 1), ("accelerators", 0), ("shared_memory_bytes", 0)):
+        if not least <= getattr(spec, name) <= _MOST[name]:
             raise InputError(
-                f"{field} of the launch is {getattr(spec, field)}", hint="Give a whole number of at least 1."
+                f"{name} of the launch is {getattr(spec, name)}",
+                hint=f"Give a whole number from {least} to {_MOST[name]}.",
             )
+    sizes = [len(text.encode()) for text in (*spec.argv, *(f"{name}={value}" for name, value in spec.env))]
+    if max(sizes) > _LONGEST_WORD or sum(sizes) > _MOST_BYTES:
+        raise InputError(
+            f"the longest of the launch's words has {max(sizes)} bytes, and all have {sum(sizes)}",
+            hint=f"Put the text into a file: a word may have {_LONGEST_WORD} bytes, and all together {_MOST_BYTES}.",
+        )
 
 
 def _is_plain_text(text: str) -> bool:

@@ -1,35 +1,40 @@
-r"""systemd: ``NAME.service``.
+"""systemd: ``NAME.service``.
 
-Escape rules, each from the manual systemd.service(5), "Command lines", and systemd.unit(5), "Specifiers": every word in double
-quotes; ``\``, ``"`` and the tab escaped; ``%`` doubled everywhere; ``$`` doubled in command lines, not in ``Environment=``.
+Escape rules: words as :mod:`dayzero.targets.unit_file` writes them; ``$`` doubled in command lines, not in ``Environment=``
+(systemd.service(5), "Command lines").
 """
 
-import re
 from dataclasses import dataclass
 
 from dayzero.core.errors import InputError
-from dayzero.core.launch import PROGRAM, Command, Delta, LaunchSpec, apply_deltas
-from dayzero.targets.container import header
-from dayzero.targets.interface import Validator
-from dayzero.targets.precondition import require_carriable
-
-INSTALL_FOLDER = "/opt/dayzero"
+from dayzero.core.launch import (
+    PROGRAM,
+    Command,
+    Commands,
+    Delta,
+    HubModel,
+    LaunchSpec,
+    LocalModel,
+    Replaced,
+    apply_deltas,
+)
+from dayzero.targets.container import check_s, doubled, header, home_deltas, hub_deltas, literal, undoubled
+from dayzero.targets.interface import NotCarriedError, Validator
+from dayzero.targets.precondition import require_carriable, require_one_node, require_wheels
+from dayzero.targets.unit_file import INSTALL_FOLDER, folder, quoted, require_characters, settings, variable, words
 
 _SECTIONS = ("[Unit]", "[Service]", "[Install]")
-_UNIT_KEYS = frozenset({"Description", "After"})
+_UNIT_KEYS = frozenset({"Description", "After", "Wants"})
 _SERVICE_KEYS = frozenset(
     {"Type", "WorkingDirectory", "ExecStartPre", "ExecStart", "ExecStartPost", "Environment", "TimeoutStartSec"}
     | {"TimeoutStopSec", "KillMode", "KillSignal", "Restart", "RestartSec", "DynamicUser", "NoNewPrivileges"}
-    | {"ProtectSystem", "ProtectHome", "PrivateTmp", "ReadOnlyPaths", "LimitMEMLOCK"}
+    | {"ProtectSystem", "ProtectHome", "PrivateTmp", "ReadOnlyPaths", "LimitMEMLOCK", "User", "ReadWritePaths"}
 )
 _INSTALL_KEYS = frozenset({"WantedBy"})
 _KEYS = dict(zip(_SECTIONS, (_UNIT_KEYS, _SERVICE_KEYS, _INSTALL_KEYS), strict=True))
-_WORD = re.compile(r'"((?:[^"\\]|\\[\\"tn])*)"')
-_ESCAPED = re.compile(r"\\(.)")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n"}
-_LETTERS = {"t": "\t", "n": "\n"}
 _CHECK_WEIGHTS = ("/usr/bin/sha256sum", "--check", "--quiet", "--strict", "model.sha256")
 _STOP_SLACK_S = 10
+_MAIN_PID = "MAINPID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class Systemd:
     """The systemd target: a service under a user of its own, from the kit unpacked in ``/opt/dayzero/NAME``."""
 
     name: str = "systemd"
+    inputs: tuple[str, ...] = ("cache", "user")
     validators: tuple[Validator, ...] = (
         Validator(
             command=("systemd-analyze", "verify", "--man=no"),
@@ -54,13 +60,9 @@ class Systemd:
         return ()
 
     def deltas(self, spec: LaunchSpec) -> tuple[Delta, ...]:
-        """Declare the program's absolute path."""
-        program = spec.argv[0] if spec.argv else ""
-        if program.startswith("/"):
-            return ()
-        folder = _folder(spec) if "/" in program else f"{_folder(spec)}/.venv/bin"
-        why = "systemd starts a program by its absolute path, and another one of that name could be found first"
-        return (Delta(flag=PROGRAM, value=f"{folder}/{program}", why=why),)
+        """Declare the program's absolute path, the hub's cache, and a home that the engine can write."""
+        home = "the home of the unit's user is / or hidden from the service, and it can write neither"
+        return (*_program(spec), *hub_deltas(spec, spec.site.cache), *home_deltas(spec, why=home))
 
     def render(self, spec: LaunchSpec) -> str:
         """Write the unit.
@@ -68,27 +70,36 @@ class Systemd:
         Raises:
             InputError: The unit cannot carry the launch word for word.
         """
+        require_one_node(spec)
+        require_wheels(spec)
         require_carriable(spec)
-        _require_characters(spec)
+        if _MAIN_PID in dict(spec.env):
+            raise NotCarriedError(
+                f"systemd sets {_MAIN_PID} itself, for the command that waits until the engine is healthy",
+                hint="Take it out of the recipe's environment.",
+            )
+        require_characters((*spec.argv, *(value for _, value in spec.env)))
         deltas = self.deltas(spec)
-        command = apply_deltas(spec, deltas).command
+        command = apply_deltas(spec, deltas).leader
         return header(spec, deltas) + "\n".join((*_unit(spec), *_service(spec, command), *_INSTALL)) + "\n"
 
-    def parse(self, text: str) -> Command:
+    def parse(self, text: str) -> Commands:
         """Read the unit back.
 
         Raises:
             InputError: The text is not a unit of this target.
         """
-        settings = _settings(text)
-        starts = [value for key, value in settings if key == "ExecStart"]
-        checks = [value for key, value in settings if key == "ExecStartPre"]
-        if len(starts) != 1 or checks != [_command_line(_CHECK_WEIGHTS)]:
+        found = settings(text.split("\n"), _KEYS)
+        starts = [value for key, value in found if key == "ExecStart"]
+        checks = [value for key, value in found if key == "ExecStartPre"]
+        env = tuple(variable(value) for key, value in found if key == "Environment")
+        if len(starts) != 1 or checks not in ([], [_command_line(_CHECK_WEIGHTS)]):
             raise InputError(
-                "the unit does not check the weights and then start one command", hint="Render the file again."
+                "the unit does something else than check the weights and start one command",
+                hint="Render the file again.",
             )
-        env = tuple(_variable(value) for key, value in settings if key == "Environment")
-        return Command(argv=tuple(_undollared(word) for word in _words(starts[0])), env=env)
+        argv = tuple(undoubled(word, "ExecStart") for word in words(starts[0]))
+        return Commands(leader=Command(argv=argv, env=env), checked=bool(checks))
 
 
 TARGET = Systemd()
@@ -96,46 +107,50 @@ TARGET = Systemd()
 _INSTALL = ("", "[Install]", "WantedBy=multi-user.target")
 
 
-def _folder(spec: LaunchSpec) -> str:
-    return f"{INSTALL_FOLDER}/{spec.name}"
-
-
-def _require_characters(spec: LaunchSpec) -> None:
-    # systemd's own check of UTF-8 (utf8_is_valid) leaves out what Unicode calls noncharacters.
-    for word in (*spec.argv, *(value for _, value in spec.env)):
-        if any(ord(letter) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(letter) <= 0xFDEF for letter in word):  # noqa: PLR2004
-            raise InputError(
-                f"systemd drops a word with a Unicode noncharacter: {word!r}",
-                hint="Put the text into a file and pass the file's path.",
-            )
+def _program(spec: LaunchSpec) -> tuple[Delta, ...]:
+    program = spec.argv[0] if spec.argv else ""
+    if program.startswith("/"):
+        return ()
+    found_in = folder(spec) if "/" in program else f"{folder(spec)}/.venv/bin"
+    why = "systemd starts a program by its absolute path, and another one of that name could be found first"
+    return (Replaced(flag=PROGRAM, value=f"{found_in}/{program}", why=why),)
 
 
 def _unit(spec: LaunchSpec) -> tuple[str, ...]:
-    return ("[Unit]", f"Description={spec.name}, served by {spec.distribution}", "After=network.target", "")
+    match spec.model:
+        case LocalModel():
+            network: tuple[str, ...] = ("After=network.target",)
+        case HubModel():
+            network = ("Wants=network-online.target", "After=network-online.target")
+    return ("[Unit]", f"Description={spec.name}, served by {spec.distribution}", *network, "")
 
 
 def _service(spec: LaunchSpec, command: Command) -> tuple[str, ...]:
+    from_hub = isinstance(spec.model, HubModel)
+    # A cache outlives its service, so it belongs to a user who does too.
+    owner = (f"User={spec.site.user}", f"ReadWritePaths={spec.site.cache}") if from_hub else ("DynamicUser=yes",)
     return (
         "[Service]",
         "Type=exec",
-        f"WorkingDirectory={_folder(spec)}",
-        *(f"Environment={_quoted(f'{name}={value}')}" for name, value in command.env),
-        f"ExecStartPre={_command_line(_CHECK_WEIGHTS)}",
-        f"ExecStart={_command_line(command.argv)}",
+        f"WorkingDirectory={folder(spec)}",
+        *(f"Environment={quoted(f'{name}={value}')}" for name, value in command.env),
+        *(() if from_hub else (f"ExecStartPre={_command_line(_CHECK_WEIGHTS)}",)),
+        f"ExecStart={_command_line(literal(command.argv))}",
         "# systemctl start returns when the engine is healthy, and fails when it ends before or is late.",
         f"ExecStartPost={_command_line(_wait_until_healthy(spec))}",
-        f"TimeoutStartSec={spec.start_budget_s}",
-        f"TimeoutStopSec={spec.stop_budget_s + _STOP_SLACK_S}",
+        # Each of the commands has that long: the check of the weights by itself, and then the engine until it is healthy.
+        f"TimeoutStartSec={max(spec.budgets.start_s, check_s(spec))}",
+        f"TimeoutStopSec={spec.budgets.stop_s + _STOP_SLACK_S}",
         "KillMode=mixed",
         "KillSignal=SIGTERM",
         "Restart=on-failure",
         "RestartSec=10",
-        "DynamicUser=yes",
+        *owner,
         "NoNewPrivileges=yes",
         "ProtectSystem=strict",
         "ProtectHome=yes",
         "PrivateTmp=yes",
-        f"ReadOnlyPaths={_folder(spec)}",
+        f"ReadOnlyPaths={folder(spec)}",
         *(("LimitMEMLOCK=infinity",) if spec.accelerators else ()),
     )
 
@@ -153,64 +168,8 @@ while True:
         os.kill(int(os.environ["MAINPID"]), 0)
         time.sleep(1)
 """
-    return (f"{_folder(spec)}/.venv/bin/python3", "-c", code)
+    return (f"{folder(spec)}/.venv/bin/python3", "-c", code)
 
 
 def _command_line(argv: tuple[str, ...]) -> str:
-    return " ".join(_quoted(word).replace("$", "$$") for word in argv)
-
-
-def _quoted(word: str) -> str:
-    return '"' + "".join(_ESCAPES.get(letter, letter) for letter in word).replace("%", "%%") + '"'
-
-
-def _settings(text: str) -> list[tuple[str, str]]:
-    settings: list[tuple[str, str]] = []
-    section = ""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line or line.startswith("#"):
-            continue
-        if line in _SECTIONS:
-            section = line
-            continue
-        key, equals, value = line.partition("=")
-        if not equals or key not in _KEYS.get(section, ()):
-            raise InputError(f"line {number} is not one of a rendered unit: {line!r}", hint="Render the file again.")
-        settings.append((key, value))
-    keys = [key for key, _ in settings if key != "Environment"]
-    if len(set(keys)) != len(keys):
-        raise InputError("a setting of the unit stands twice", hint="Render the file again.")
-    return settings
-
-
-def _words(line: str) -> tuple[str, ...]:
-    words: list[str] = []
-    position = 0
-    while match := _WORD.match(line, position):
-        words.append(_unescaped(match[1]))
-        position = match.end() + 1
-        if line[match.end() : position] not in {"", " "}:
-            break
-    if position != len(line) + 1:
-        raise InputError(f"not a line of double-quoted words: {line!r}", hint="Render the file again.")
-    return tuple(words)
-
-
-def _unescaped(text: str) -> str:
-    if "%" in text.replace("%%", ""):
-        raise InputError(f"a % that systemd would expand: {text!r}", hint="Render the file again.")
-    return _ESCAPED.sub(lambda match: _LETTERS.get(match[1], match[1]), text.replace("%%", "%"))
-
-
-def _undollared(word: str) -> str:
-    if "$" in word.replace("$$", ""):
-        raise InputError(f"a $ that systemd would expand: {word!r}", hint="Render the file again.")
-    return word.replace("$$", "$")
-
-
-def _variable(value: str) -> tuple[str, str]:
-    words = _words(value)
-    name, equals, text = words[0].partition("=") if len(words) == 1 else ("", "", "")
-    if not equals:
-        raise InputError(f"Environment= does not set one variable: {value!r}", hint="Render the file again.")
-    return name, text
+    return " ".join(doubled(quoted(word)) for word in argv)

@@ -15,6 +15,7 @@ from dayzero.advisories.walls.parse import in_order, parse_wall
 from dayzero.core.errors import InputError
 from dayzero.core.package import Package
 from dayzero.core.verdict import Place
+from dayzero.wiring.launches import require_launchable
 
 
 def package_folders() -> tuple[Path, ...]:
@@ -62,8 +63,18 @@ def package_file(name: str) -> Path:
 
 
 def package(name: str) -> Package:
-    """Read one definition by its package's name, its folder or its file."""
-    return load_package(package_file(name))
+    """Read one definition by its package's name, its folder or its file.
+
+    Raises:
+        InputError: It is not valid, or what it starts is refused.
+    """
+    file = package_file(name)
+    definition = load_package(file)
+    try:
+        require_launchable(definition.recipe)
+    except InputError as error:
+        raise InputError(f"{file}: {error.message}", hint=error.hint) from error
+    return definition
 
 
 def advisories() -> tuple[Advisory, ...]:

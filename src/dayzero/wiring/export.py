@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dayzero.adapters.new_folder import NewFile, write_new_folder
-from dayzero.adapters.package_files import parse_package
+from dayzero.adapters.package_files import LOCK, parse_package
 from dayzero.catalog.model import KitFacts
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.pins import Sha256
@@ -70,7 +70,11 @@ def export_kit(
     continued = _continues(own, known)
     later = _later(own, known) if continued else ()
     ledger, _ = own.append(later)
-    package = parse_package(_need(files, DEFINITION).decode("utf-8"), f"{kit}:{DEFINITION}")
+    package = parse_package(
+        _need(files, DEFINITION).decode("utf-8"),
+        f"{kit}:{DEFINITION}",
+        lock=lambda: _need(files, LOCK).decode("utf-8"),
+    )
     facts = facts_of(package, kit, keys, attestation=attestation)
     raw = _RawInKit(files)
     listing = list_packages((package,), ledger, raw, {package.name: facts})

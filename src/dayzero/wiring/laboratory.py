@@ -22,7 +22,7 @@ from dayzero.bench.model import Progress
 from dayzero.bringup.laboratory import diagnosed
 from dayzero.bringup.model import Captured, Run
 from dayzero.core.errors import InputError, RemoteError
-from dayzero.core.launch import LaunchSpec
+from dayzero.core.launch import HubModel, LaunchSpec
 from dayzero.core.package import Package
 from dayzero.core.pins import EngineBuild, ModelPin
 from dayzero.core.recipe import Recipe
@@ -35,8 +35,8 @@ from dayzero.serve.model import Asked, Healthy, LogLine, Start
 from dayzero.serve.start import last_cause, wait_until_healthy
 from dayzero.triage.model import Diagnosis
 from dayzero.wiring.definitions import advisories
-from dayzero.wiring.deploy import launch_of_recipe
 from dayzero.wiring.endpoint import ROWS, BenchTarget, EndpointMeasurement, measure_endpoint
+from dayzero.wiring.launches import launch_of_recipe
 from dayzero.wiring.plugins import engine, kernel_library
 from dayzero.wiring.run_files import write_receipt
 from dayzero.wiring.second_try import with_second_try
@@ -152,7 +152,7 @@ class LocalSession:
         return wait_until_healthy(
             self._process,
             HttpHealth(f"{self.url}{self._launch.health_path}"),
-            budget_s=self._launch.start_budget_s,
+            budget_s=self._launch.budgets.start_s,
             looks_like_cause=self._plugin.looks_like_cause,
             clock=time.monotonic,
             sleep=time.sleep,
@@ -235,7 +235,7 @@ class LocalWorkbench:
         launch = launch_of_recipe(chosen)
         require_free_port(HOST, launch.port)
         plugin = engine(build.engine)
-        place = self._prepare(plugin, chosen)
+        place = self._prepare(plugin, chosen, launch)
         process = ChildProcess(
             _program(launch.argv), _environment(launch, build), place, self._folder / "logs" / log_name
         )
@@ -244,16 +244,20 @@ class LocalWorkbench:
             process.leave_free(spare)
             yield LocalSession(plugin, launch, process, self._folder, spare=spare)
         finally:
-            process.stop(launch.stop_budget_s)
+            process.stop(launch.budgets.stop_s)
 
     def environment(self) -> tuple[tuple[str, str], ...]:
         """Describe this machine now."""
         return environment()
 
-    def _prepare(self, plugin: Engine, recipe: Recipe) -> Path:
+    def _prepare(self, plugin: Engine, recipe: Recipe, launch: LaunchSpec) -> Path:
         place = self._folder / "launch"
         for name, content in plugin.launch_files():
             write_whole(place / name, content)
+        if isinstance(launch.model, HubModel):
+            with disk_errors(place):
+                place.mkdir(parents=True, exist_ok=True)
+            return place
         cached = weights_cache(recipe.model)
         weights(recipe.model, cached)
         link = place / "model"

@@ -24,9 +24,10 @@ from dayzero.evidence.report import Report as EvidenceReport
 from dayzero.evidence.subject import recipe_digest
 from dayzero.kit.model import KitContents
 from dayzero.wiring import clock
-from dayzero.wiring.deploy import deploy_files, launch_of_package
+from dayzero.wiring.deploy import deploy_files
 from dayzero.wiring.kits import facts_of
 from dayzero.wiring.laboratory import shown
+from dayzero.wiring.launches import launch_of_package
 from dayzero.wiring.plugins import engine, extractors
 from dayzero.wiring.site import card_of, list_packages, site_files
 

@@ -14,6 +14,7 @@ ENV = (
     ("DO_NOT_TRACK", "1"),
     ("VLLM_CPU_KVCACHE_SPACE", "1"),
     ("OMP_NUM_THREADS", "1"),
+    ("VLLM_ENGINE_READY_TIMEOUT_S", "240"),
     ("TORCHDYNAMO_DISABLE", "1"),
 )
 FLAGS = ("--max-model-len", "8192", "--max-num-seqs", "8", "--max-logprobs", "20", "--enforce-eager")

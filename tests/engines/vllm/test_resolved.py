@@ -24,7 +24,7 @@ def values(name: str) -> dict[str, str]:
 
 
 def started_with(*flags: str, env: tuple[tuple[str, str], ...] = ()) -> LaunchSpec:
-    return launch(replace(samples.recipe(), flags=flags, env=env), memory_bytes=1)
+    return launch(replace(samples.recipe(), flags=flags, env=env, start_budget_s=600), memory_bytes=1)
 
 
 @pytest.mark.parametrize(

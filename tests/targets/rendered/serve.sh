@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Written by dayzero from one launch and parsed back equal to it. It belongs in the unpacked kit, beside package.toml,
+# Written by dayzero from one launch and parsed back equal to it. It belongs in the unpacked kit, beside package.toml and
 # requirements.lock, model.sha256 and model/. Exit codes before the engine starts: 3 weights are missing, 4 a digest differs.
 # shellcheck disable=SC1003,SC2016,SC2088  # no word of the launch is meant to be expanded
 set -euo pipefail

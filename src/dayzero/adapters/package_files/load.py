@@ -2,13 +2,15 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
 import msgspec
 import msgspec.structs
 
+from dayzero.adapters.package_files.lock import require_hashes
 from dayzero.adapters.package_files.positions import Path, line_of
 from dayzero.adapters.package_files.schema import (
     CellTable,
@@ -41,6 +43,7 @@ from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Cell, ClosedLoop, Constant, Load, Poisson, Ramp, Slo, Workload
 
+LOCK = "requirements.lock"
 _ERROR_PATH = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[]+)|\[\.\.\.\]|\[(\d+)\]")
 
@@ -59,7 +62,17 @@ def load_package(file: FilePath) -> Package:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: {error}", hint="Give a readable UTF-8 file.") from error
-    return parse_package(text, str(file))
+    return parse_package(text, str(file), lock=lambda: _lock_beside(file))
+
+
+def _lock_beside(file: FilePath) -> str:
+    lock = file.parent / LOCK
+    try:
+        return lock.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{file} names {LOCK}, and {lock} cannot be read", hint="Put it beside the definition."
+        ) from error
 
 
 def load_collected(file: FilePath) -> Package:
@@ -78,12 +91,17 @@ def load_collected(file: FilePath) -> Package:
     return package
 
 
-def parse_package(text: str, source: str) -> Package:
+def _no_lock() -> str:
+    raise InputError(f"there is no {LOCK} beside this definition", hint="Leave [engine] lock out, or give the file.")
+
+
+def parse_package(text: str, source: str, *, lock: Callable[[], str] = _no_lock) -> Package:
     """Parse the text of one definition.
 
     Args:
         text: Content of ``package.toml``.
         source: What to call it in errors.
+        lock: Reads the ``requirements.lock`` beside it, where the definition names one.
 
     Raises:
         InputError: It is not a valid definition; the message starts with ``source:line: key:``.
@@ -102,7 +120,7 @@ def parse_package(text: str, source: str) -> Package:
         raise InputError(
             _at(source, text, path, what), hint="See docs/reference/package-definition.md for every key."
         ) from error
-    return _Reading(text, source).package(table)
+    return _Reading(text, source, lock).package(table)
 
 
 def _at(source: str, text: str, path: Path, what: str) -> str:
@@ -157,9 +175,10 @@ def _replaced(document: Any, path: Path, value: object) -> Any:  # noqa: ANN401 
 class _Reading:
     """Turns tables into the project's nouns; rules that a schema cannot state are checked here."""
 
-    def __init__(self, text: str, source: str) -> None:
+    def __init__(self, text: str, source: str, lock: Callable[[], str]) -> None:
         self._text = text
         self._source = source
+        self._lock = lock
 
     def _refuse(self, path: Path, what: str, hint: str) -> InputError:
         return InputError(_at(self._source, self._text, path, what), hint=hint)
@@ -226,7 +245,7 @@ class _Reading:
         return Recipe(
             name=table.serving.name,
             model=self._model(table.model),
-            engine=_engine(table.engine),
+            engine=self._pinned(table.engine),
             kernels=tuple(
                 KernelPin(library=kernel.library, distribution=kernel.distribution, version=kernel.version)
                 for kernel in table.kernels
@@ -236,6 +255,9 @@ class _Reading:
                 accelerator=table.system.accelerator,
                 accelerators=table.system.accelerators,
                 memory=Bytes(table.system.memory_bytes),
+                nodes=table.system.nodes,
+                host_memory=Bytes(table.system.host_memory_bytes),
+                shared_memory=Bytes(table.system.shared_memory_bytes),
             ),
             parallelism=Parallelism(
                 tp=table.parallelism.tp, pp=table.parallelism.pp, dp=table.parallelism.dp, ep=table.parallelism.ep
@@ -245,7 +267,19 @@ class _Reading:
             port=table.serving.port,
             start_budget_s=table.serving.start_budget_s,
             stop_budget_s=table.serving.stop_budget_s,
+            pre_stop_s=table.serving.pre_stop_s,
         )
+
+    def _pinned(self, table: EngineTable) -> EngineBuild:
+        build = _engine(table)
+        if not table.lock:
+            return build
+        text = self._lock()
+        try:
+            require_hashes(text, str(build))
+        except InputError as error:
+            raise self._refuse(("engine", "lock"), error.message, error.hint) from error
+        return replace(build, lock=text)
 
     def _workload(self, table: PackageTable) -> Workload:
         cells = []
@@ -277,7 +311,15 @@ class _Reading:
     def _origin(self, table: ModelTable) -> ModelOrigin:
         origins: list[ModelOrigin] = []
         if table.hub:
-            origins.append(HubRevision(repository=table.hub.repository, revision=Commit(table.hub.revision)))
+            hub = table.hub
+            origins.append(
+                HubRevision(
+                    repository=hub.repository,
+                    revision=Commit(hub.revision),
+                    tokenizer_revision=Commit(hub.tokenizer_revision) if hub.tokenizer_revision else None,
+                    code_revision=Commit(hub.code_revision) if hub.code_revision else None,
+                )
+            )
         if table.in_distribution:
             wheel = table.in_distribution
             origins.append(

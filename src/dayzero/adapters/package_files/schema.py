@@ -5,10 +5,18 @@ from typing import Annotated, Literal
 import msgspec
 
 Sha256Text = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", description="64 lower-case hexadecimal digits.")]
+RepositoryText = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)?$", description="`owner/name` on the hub."
+    ),
+]
 CommitText = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}$", description="40 lower-case hexadecimal digits.")]
 Handle = Annotated[str, msgspec.Meta(pattern="^[a-z0-9][a-z0-9-]*$", max_length=63)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
+OneLine = Annotated[str, msgspec.Meta(pattern=r"^[^\n\x00]*\Z")]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+NotNegative = Annotated[int, msgspec.Meta(ge=0)]
 AboveZero = Annotated[float, msgspec.Meta(gt=0)]
 Date = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 Version = Annotated[str, msgspec.Meta(pattern=r"^\d+\.\d+\.\d+$")]
@@ -30,8 +38,10 @@ class FileTable(Table):
 class HubTable(Table):
     """``[model.hub]``: weights on a hub, at a commit."""
 
-    repository: Text
+    repository: RepositoryText
     revision: CommitText
+    tokenizer_revision: CommitText | None = None
+    code_revision: CommitText | None = None
 
 
 class InDistributionTable(Table):
@@ -88,6 +98,7 @@ class EngineTable(Table):
     wheels: tuple[WheelTable, ...] = ()
     image: ImageText = ""
     source: SourceTable | None = None
+    lock: Literal["", "requirements.lock"] = ""
 
 
 class KernelTable(Table):
@@ -104,7 +115,10 @@ class SystemTable(Table):
     name: Handle
     memory_bytes: Positive
     accelerator: str = ""
-    accelerators: Annotated[int, msgspec.Meta(ge=0)] = 0
+    accelerators: NotNegative = 0
+    nodes: Positive = 1
+    host_memory_bytes: NotNegative = 0
+    shared_memory_bytes: NotNegative = 0
 
 
 class ParallelismTable(Table):
@@ -123,8 +137,9 @@ class ServingTable(Table):
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     start_budget_s: Positive
     stop_budget_s: Positive
-    flags: tuple[str, ...] = ()
-    env: dict[str, str] = {}
+    pre_stop_s: NotNegative = 0
+    flags: tuple[OneLine, ...] = ()
+    env: dict[str, OneLine] = {}
 
 
 class RampTable(Table):

@@ -10,6 +10,7 @@ from dayzero.audit.ports import BuildFiles
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.recipe import Recipe
 from dayzero.core.verdict import Place
+from dayzero.engines.command_line import repeated
 from dayzero.engines.llamacpp import facts, logs
 from dayzero.engines.llamacpp import launch as launching
 from dayzero.engines.llamacpp import resolved as dispatch
@@ -43,6 +44,10 @@ class LlamaCppEngine:
     def launch(self, recipe: Recipe, *, memory_bytes: int) -> LaunchSpec:
         """Write the launch of a recipe."""
         return launching.launch(recipe, memory_bytes=memory_bytes)
+
+    def misused(self, words: tuple[str, ...], files: BuildFiles | None) -> tuple[str, ...]:  # noqa: ARG002  (no flag has an alias)
+        """Say which flags a command line gives twice; each of them takes a value."""
+        return repeated(words)
 
     def launch_files(self) -> tuple[tuple[str, bytes], ...]:
         """Give the launcher script."""

@@ -16,6 +16,7 @@ from dayzero.engines.vllm.dialect import VllmDialect
 from dayzero.engines.vllm.launch import launch
 from dayzero.engines.vllm.logs import looks_like_cause
 from dayzero.engines.vllm.memory import budget, memory_terms
+from dayzero.engines.vllm.misuse import misused
 from dayzero.engines.vllm.settings import read_settings, settings_in
 from dayzero.fit.cheapest import Change
 from dayzero.fit.checkpoint import Unknown
@@ -45,6 +46,10 @@ class Vllm:
     def launch(self, recipe: Recipe, *, memory_bytes: int) -> LaunchSpec:
         """Write the ``vllm serve`` command of a recipe."""
         return launch(recipe, memory_bytes=memory_bytes)
+
+    def misused(self, words: tuple[str, ...], files: BuildFiles | None) -> tuple[str, ...]:
+        """Say what is wrong with how a command line uses its flags."""
+        return misused(words, files)
 
     def launch_files(self) -> tuple[tuple[str, bytes], ...]:
         """Give nothing: the build carries its own launcher."""

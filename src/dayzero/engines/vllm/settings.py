@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from dayzero.audit.model import Facts, FactTable, Unread
 from dayzero.audit.ports import BuildFiles
@@ -15,6 +16,7 @@ ENTRY_POINTS = "vllm/entrypoints/"
 BUILDER = "make_arg_parser"
 NOUN = "setting"
 
+_REPEATS = {"append", "extend", "append_const"}
 # Takes the parser to change defaults for the platform; no platform of the wheel adds a flag.
 _ADDS_NO_FLAG = {"pre_register_and_update"}
 
@@ -36,6 +38,33 @@ def settings_in(flags: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(named)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """One flag of the parser.
+
+    Attributes:
+        place: Where it is added; its aliases and its ``--no-`` form have the same.
+        switch: True when it takes no value.
+        repeatable: True when it may be given several times.
+    """
+
+    place: Place
+    switch: bool = False
+    repeatable: bool = False
+
+
+def read_flags(files: BuildFiles) -> Mapping[str, Flag]:
+    """Read what each flag of the parser takes.
+
+    Raises:
+        UnreadableError: One argument cannot be read for certain.
+    """
+    try:
+        return _Parser(files).flags()
+    except RecursionError as error:
+        raise UnreadableError(str(error)) from error
+
+
 def read_settings(files: BuildFiles) -> Facts:
     """Read every flag of the parser with its aliases and the ``--no-`` forms, or none of them.
 
@@ -45,7 +74,8 @@ def read_settings(files: BuildFiles) -> Facts:
     """
     try:
         parser = _Parser(files)
-        return FactTable(noun=NOUN, entries=tuple(parser.flags().items()), place=parser.place)
+        entries = tuple((name, flag.place) for name, flag in parser.flags().items())
+        return FactTable(noun=NOUN, entries=entries, place=parser.place)
     except (UnreadableError, RecursionError) as error:
         return Unread(noun=NOUN, reason=str(error))
 
@@ -77,11 +107,11 @@ class _Parser:
             )
         return parse(files, found[0])
 
-    def flags(self) -> dict[str, Place]:
+    def flags(self) -> dict[str, Flag]:
         """Collect all flags in the order in which they are added."""
         return dict(self._added_by(self._frontend, self._builder, owner=""))
 
-    def _added_by(self, source: Source, function: ast.FunctionDef, *, owner: str) -> Iterator[tuple[str, Place]]:
+    def _added_by(self, source: Source, function: ast.FunctionDef, *, owner: str) -> Iterator[tuple[str, Flag]]:
         bindings = _Bindings(function)
         for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
             match call.func:
@@ -92,7 +122,7 @@ class _Parser:
                 case func if simple_name(func) not in _ADDS_NO_FLAG and "parser" in map(simple_name, call.args):
                     raise UnreadableError(f"{source.path}:{call.lineno}: {ast.unparse(func)} may add further flags")
 
-    def _added_by_class(self, name: str) -> Iterator[tuple[str, Place]]:
+    def _added_by_class(self, name: str) -> Iterator[tuple[str, Flag]]:
         source = next(
             (s for s in (self._frontend, self._engine) if any(_class_name(n) == name for n in s.tree.body)), None
         )
@@ -107,7 +137,7 @@ class _Parser:
 
     def _argument(
         self, source: Source, call: ast.Call, bindings: "_Bindings", *, owner: str
-    ) -> Iterator[tuple[str, Place]]:
+    ) -> Iterator[tuple[str, Flag]]:
         """Read one ``add_argument`` call: literal names, or one flag for each field of the class."""
         names = [text_of(arg) for arg in call.args]
         if not all(names):
@@ -115,10 +145,16 @@ class _Parser:
             return
         flags = [name for name in names if name is not None and name.startswith("-")]
         negatable = self._negatable(source, call, bindings)
+        action = next((text_of(keyword.value) or "" for keyword in call.keywords if keyword.arg == "action"), "")
+        added = Flag(
+            place=source.place(call.lineno),
+            switch=negatable or action.startswith("store_") or action == "count",
+            repeatable=action in _REPEATS,
+        )
         for flag in flags:
-            yield flag, source.place(call.lineno)
+            yield flag, added
             if negatable and flag.startswith("--"):
-                yield f"--no-{flag[2:]}", source.place(call.lineno)
+                yield f"--no-{flag[2:]}", added
 
     def _negatable(self, source: Source, call: ast.Call, bindings: "_Bindings") -> bool:
         """Say whether the argument is a boolean with a ``--no-`` form."""
@@ -136,7 +172,7 @@ class _Parser:
 
     def _field_loop(
         self, source: Source, call: ast.Call, bindings: "_Bindings", *, owner: str
-    ) -> Iterator[tuple[str, Place]]:
+    ) -> Iterator[tuple[str, Flag]]:
         """Read ``add_argument(*extra, f"--{key.replace('_', '-')}", **value)`` over the fields of the class."""
         if not (owner and bindings.reads_fields_of_its_class and _is_dashed_name(call.args[-1])):
             raise UnreadableError(f"{source.path}:{call.lineno}: the name of this argument is not a literal")
@@ -144,11 +180,29 @@ class _Parser:
             for extra in ast.walk(ancestor):
                 if isinstance(extra, ast.Assign) and '["flags"]' in ast.unparse(extra.targets[0]).replace("'", '"'):
                     raise UnreadableError(f"{source.path}:{extra.lineno}: further names are added to a field here")
+            actions = dict(_actions(ancestor))
             for name, annotation in ConfigFields.own(ancestor):
-                flag = name.replace("_", "-")
-                yield f"--{flag}", source.place(annotation.lineno)
-                if ConfigFields.boolean(annotation):
-                    yield f"--no-{flag}", source.place(annotation.lineno)
+                flag, switch = name.replace("_", "-"), ConfigFields.boolean(annotation)
+                repeatable = actions.get(name, "") in _REPEATS
+                added = Flag(place=source.place(annotation.lineno), switch=switch, repeatable=repeatable)
+                yield f"--{flag}", added
+                if switch:
+                    yield f"--no-{flag}", added
+
+
+def _actions(owner: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Give the fields of a class whose argument gets another action: ``kwargs["name"]["action"] = "append"``."""
+    for node in ast.walk(owner):
+        match node:
+            case ast.Assign(
+                targets=[
+                    ast.Subscript(
+                        value=ast.Subscript(slice=ast.Constant(value=str(name))), slice=ast.Constant(value="action")
+                    )
+                ],
+                value=ast.Constant(value=str(action)),
+            ):
+                yield name, action
 
 
 def _class_name(node: ast.stmt) -> str:
