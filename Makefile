@@ -9,7 +9,7 @@ export DAYZERO_SKYPILOT_ENV ?= $(CACHE)/skypilot-0.14.1/venv
 export DAYZERO_KUBERNETES_TOOLS ?= $(CACHE)/kubernetes-tools
 export PATH := $(DAYZERO_KUBERNETES_TOOLS):$(PATH)
 
-.PHONY: help demo test check format lint types contracts coverage vllm-env kubernetes-tools skypilot-env test-vllm test-skypilot requirements clean
+.PHONY: help demo test check format lint types contracts coverage vllm-env kubernetes-tools skypilot-env test-vllm test-skypilot test-wheels requirements clean
 
 help: ## Show the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -46,6 +46,9 @@ kubernetes-tools: $(VENV)/bin/python ## Install helm and kubectl for the tests o
 
 test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
 	$(BIN)/python -m pytest -m vllm $(ARGS)
+
+test-wheels: $(VENV)/.development ## Run the tests that read the real wheels of engines and libraries
+	$(BIN)/python -m pytest -m wheels $(ARGS)
 
 skypilot-env: ## Install SkyPilot for the tests marked skypilot
 	PYTHON=$(PYTHON) tools/skypilot_env.sh $(DAYZERO_SKYPILOT_ENV)

@@ -143,6 +143,8 @@ def _options(**values: object) -> list[str]:
 
 def _dayzero(load: Load) -> Sequence[str]:
     size = {"concurrency": load.streams, "requests": load.requests, "output_tokens": load.tokens}
+    if load.requests == 1:  # the start: one request in all
+        size["warmup"] = 0
     return [
         "bench",
         *_options(url=load.url, **size, input_tokens=INPUT_TOKENS, seed=1, output_format="json"),

@@ -1,11 +1,12 @@
 """Does a callable take a keyword?"""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from dayzero.audit.agreement import Says, Witness, agreement
 from dayzero.audit.model import Check
 from dayzero.audit.ports import BuildFiles
+from dayzero.audit.python.classes import constructor_fields
 from dayzero.audit.python_source import Definition, Module, Sources, class_named, last_name, sources
 
 _MOST_BASES = 16
@@ -96,7 +97,7 @@ def _constructor(
     decorators = {last_name(decorator) for decorator in node.decorator_list}
     if decorators - _DATACLASSES or node.keywords:
         closed = closed or "is made by something that its text does not show"
-    return names + (list(_fields(node)) if decorators & _DATACLASSES else []), closed
+    return names + ([name for name, _ in constructor_fields(node)] if decorators & _DATACLASSES else []), closed
 
 
 def _of_base(builds: Sequence[BuildFiles], base: str, near: Module, depth: int) -> tuple[list[str], str]:
@@ -104,18 +105,3 @@ def _of_base(builds: Sequence[BuildFiles], base: str, near: Module, depth: int) 
     if found is None:
         return [], f"inherits from {base or 'an expression'}, which was not found once in these files"
     return _parameters(builds, found, depth - 1)
-
-
-def _fields(node: ast.ClassDef) -> Iterator[str]:
-    for child in node.body:
-        match child:
-            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
-                if last_name(annotation) not in {"ClassVar", "KW_ONLY"} and not _left_out(value):
-                    yield name
-            case _:
-                continue
-
-
-def _left_out(value: ast.expr | None) -> bool:
-    given = value.keywords if isinstance(value, ast.Call) else []
-    return any(one.arg == "init" and isinstance(one.value, ast.Constant) and not one.value.value for one in given)

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from dayzero.audit.agreement import Says, Witness, agreement
 from dayzero.audit.model import Check
 from dayzero.audit.ports import BuildFiles
+from dayzero.audit.python.bindings import bindings
+from dayzero.audit.python.classes import EMPTY_BASES, doubt, members
 from dayzero.audit.python_source import Definition, Module, class_named, last_name, module_name, sources
 from dayzero.core.verdict import Place, Refuted
 
 _MOST_BASES = 16
-_EMPTY_BASES = {"ABC", "Protocol", "Generic"}
-_SIMPLE_METACLASSES = {"ABCMeta", "EnumMeta", "EnumType"}
-_SIMPLE_DECORATORS = {"dataclass", "final", "unique", "runtime_checkable", "total_ordering"}
 
 
 def lacks_name(builds: Sequence[BuildFiles], module: str, name: str) -> Check:
@@ -75,11 +74,11 @@ def _file_of(builds: Sequence[BuildFiles], module: str) -> Place | None:
 
 def _module_says(module: Module, name: str) -> Witness:
     conditional = 0
-    for line, bound, always in _bindings(module.tree.body, always=True):
-        if bound == name and always:
-            return Witness(Says.FAILS, f"{module.name} defines {name}", module.place(line))
-        if bound in {name, "*", "__getattr__"}:
-            conditional = conditional or line
+    for one in bindings(module.tree.body):
+        if one.name == name and one.always:
+            return Witness(Says.FAILS, f"{module.name} defines {name}", module.place(one.statement.lineno))
+        if one.name in {name, "*", "__getattr__"}:
+            conditional = conditional or one.statement.lineno
     if conditional:
         words = f"{module.name} may define {name}: a condition, a star import or __getattr__ decides"
         return Witness(Says.OPEN, words, module.place(conditional))
@@ -87,34 +86,6 @@ def _module_says(module: Module, name: str) -> Witness:
         if "sys.modules[" in text or "globals()" in text:
             return Witness(Says.OPEN, f"{module.name} fills itself while it is imported", module.place(number))
     return Witness(Says.HOLDS, f"{module.name} defines no {name}", module.whole())
-
-
-def _bindings(body: Sequence[ast.stmt], *, always: bool) -> Iterator[tuple[int, str, bool]]:
-    """Give (line, name, whether it is always bound) of what the statements of a module or class bind."""
-    for statement in body:
-        for name in _bound(statement):
-            yield statement.lineno, name, always
-        for field in ("body", "orelse", "finalbody"):
-            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                certain = always and (field == "finalbody" or isinstance(statement, ast.With))
-                yield from _bindings(getattr(statement, field, ()), always=certain)
-        for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-            yield from _bindings(part.body, always=False)
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    match statement:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=names):
-            yield from ((alias.asname or alias.name.split(".")[0]) for alias in names)
-        case ast.ImportFrom(names=names):
-            yield from ((alias.asname or alias.name) for alias in names)
-        case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.For() | ast.With() | ast.Expr():
-            stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-            yield from (node.id for node in stored if isinstance(node.ctx, ast.Store))
-        case _:
-            return
 
 
 def _class_says(builds: Sequence[BuildFiles], one: Definition, attribute: str) -> Witness:
@@ -143,44 +114,21 @@ def _look(builds: Sequence[BuildFiles], one: Definition, attribute: str, depth: 
     node = one.node
     if not isinstance(node, ast.ClassDef):
         return "is no class"
-    names = list(_members(node))
+    names = list(members(node))
     for line, name in names:
         if name == attribute:
             return one.module.place(line)
-    doubt = _doubt(node, {name for _, name in names})
+    unsure = doubt(node, {name for _, name in names})
     for base in node.bases:
         answer = _in_base(builds, last_name(base), one.module, attribute, depth)
         if isinstance(answer, Place):
             return answer
-        doubt = doubt or answer
-    return doubt
-
-
-def _members(node: ast.ClassDef) -> Iterator[tuple[int, str]]:
-    for line, name, _ in _bindings(node.body, always=True):
-        yield line, name
-    for inner in ast.walk(node):
-        match inner:
-            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
-                yield inner.lineno, name
-            case _:
-                continue
-
-
-def _doubt(node: ast.ClassDef, names: set[str]) -> str:
-    if names & {"__getattr__", "__getattribute__", "__dict__"}:
-        return "answers for attributes by itself (__getattr__)"
-    if any(isinstance(one, ast.Call) and last_name(one) in {"setattr", "__setattr__"} for one in ast.walk(node)):
-        return "sets attributes whose names are computed"
-    if strange := {last_name(one) for one in node.decorator_list} - _SIMPLE_DECORATORS:
-        return f"is decorated with {', '.join(sorted(strange))}, which may add attributes"
-    if any(one.arg != "metaclass" or last_name(one.value) not in _SIMPLE_METACLASSES for one in node.keywords):
-        return "is made by a metaclass that may add attributes"
-    return ""
+        unsure = unsure or answer
+    return unsure
 
 
 def _in_base(builds: Sequence[BuildFiles], base: str, near: Module, attribute: str, depth: int) -> Place | str:
-    if base in _EMPTY_BASES:
+    if base in EMPTY_BASES:
         return ""
     own = getattr(builtins, base, None) or getattr(enum, base, None)
     if isinstance(own, type):

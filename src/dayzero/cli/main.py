@@ -2,6 +2,7 @@
 
 import difflib
 import errno
+import gc
 import os
 import signal
 import sys
@@ -135,4 +136,6 @@ def main() -> None:
     # A closed stream is None, and the next file that is opened would take its number and what libraries write there.
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    gc.freeze()  # the process ends: its last looks for cycles would walk all that is still held, as long as an audit itself
+    sys.exit(code)

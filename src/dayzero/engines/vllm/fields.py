@@ -54,6 +54,19 @@ class ConfigFields:
                 return self.is_boolean(simple_name(base), name)
         raise UnreadableError(f"{source.path}:{owner.lineno}: {config} has no field {name}")
 
+    def choices(self, config: str, name: str) -> tuple[str, ...]:
+        """Give the only values that a field takes, where its type is a ``Literal`` of text; none where it takes others.
+
+        Raises:
+            UnreadableError: The build has no such class.
+        """
+        source, owner = self._class(config)
+        for field_name, annotation in self.own(owner):
+            if field_name == name:
+                return _texts(source, annotation) or ()
+        bases = (simple_name(base) for base in owner.bases)
+        return next((found for base in bases if base in self._found and (found := self.choices(base, name))), ())
+
     def _class(self, name: str) -> tuple[Source, ast.ClassDef]:
         if name not in self._found:
             defines = re.compile(rf"^class {re.escape(name)}\b".encode(), re.MULTILINE)
@@ -63,6 +76,27 @@ class ConfigFields:
             source = parse(self._files, paths[0])
             self._found[name] = (source, source.top_class(name))
         return self._found[name]
+
+
+def _texts(source: Source, annotation: ast.expr) -> tuple[str, ...] | None:
+    """Give the texts that a type allows, ``None`` where it allows anything else but ``None``."""
+    match annotation:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            parts = [_texts(source, part) for part in (left, right)]
+            return None if None in parts else tuple(text for part in parts if part is not None for text in part)
+        case ast.Constant(value=None):
+            return ()
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inside):
+            listed = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+            texts = [one.value for one in listed if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            return tuple(texts) if len(texts) == len(listed) else None
+        case ast.Name(id=alias):
+            bound = (node for node in source.tree.body if isinstance(node, ast.Assign))
+            named = (node.value for node in bound if alias in map(simple_name, node.targets))
+            value = next(named, None)
+            return _texts(source, value) if isinstance(value, ast.Subscript) else None
+        case _:
+            return None
 
 
 def _parts(annotation: ast.expr) -> Iterator[str]:

@@ -46,11 +46,13 @@ class Flag:
         place: Where it is added; its aliases and its ``--no-`` form have the same.
         switch: True when it takes no value.
         repeatable: True when it may be given several times.
+        choices: The only values that it takes; none where it takes others, too.
     """
 
     place: Place
     switch: bool = False
     repeatable: bool = False
+    choices: tuple[str, ...] = ()
 
 
 def read_flags(files: BuildFiles) -> Mapping[str, Flag]:
@@ -150,11 +152,24 @@ class _Parser:
             place=source.place(call.lineno),
             switch=negatable or action.startswith("store_") or action == "count",
             repeatable=action in _REPEATS,
+            choices=self._choices(call, bindings),
         )
         for flag in flags:
             yield flag, added
             if negatable and flag.startswith("--"):
                 yield f"--no-{flag[2:]}", added
+
+    def _choices(self, call: ast.Call, bindings: "_Bindings") -> tuple[str, ...]:
+        """Give the values that ``choices=[...]`` or the type of the field behind the argument allows."""
+        by_keyword = {keyword.arg: keyword.value for keyword in call.keywords}
+        match by_keyword:
+            case {"choices": ast.List(elts=listed) | ast.Tuple(elts=listed)}:
+                texts = [text for one in listed if (text := text_of(one)) is not None]
+                return tuple(texts) if len(texts) == len(listed) else ()
+            case {None: options} if (behind := bindings.field_behind(options)) is not None and len(by_keyword) == 1:
+                return self._fields.choices(*behind)
+            case _:
+                return ()
 
     def _negatable(self, source: Source, call: ast.Call, bindings: "_Bindings") -> bool:
         """Say whether the argument is a boolean with a ``--no-`` form."""

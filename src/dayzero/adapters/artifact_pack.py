@@ -1,0 +1,161 @@
+"""What is kept of a wheel or sdist: its text, its metadata and the dynamic symbols of its libraries, by the digest of the whole."""
+
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
+
+from dayzero.adapters.artifact_elf import dynamic_tables
+from dayzero.adapters.artifact_zip import LARGEST_TEXT_BYTES, LARGEST_TOTAL_BYTES, ZipFiles
+from dayzero.adapters.disk import digest_of, whole_file
+from dayzero.core.errors import DayzeroError, InputError
+
+_TEXT = {".py", ".pyi", ".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl", ".toml", ".json", ".txt", ".jinja", ".cfg"}
+_METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "PKG-INFO")
+_LEFT_OUT = "dayzero-left-out.txt"
+_MOST_MEMBERS = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: str
+    content: bytes
+
+
+class PackedFiles:
+    """A kept archive as the files of a build. Implements ``audit.ports.BuildFiles``.
+
+    Args:
+        artifact: Distribution and version.
+        pack: The kept archive.
+    """
+
+    def __init__(self, artifact: str, pack: Path) -> None:
+        self._zip = ZipFiles(artifact, pack, recorded=False)  # it was held to RECORD when it was made
+        self._left_out = tuple(self._zip.read(_LEFT_OUT).decode().splitlines())
+        self._names = (*(name for name in self._zip.names() if name != _LEFT_OUT), *self._left_out)
+
+    @property
+    def artifact(self) -> str:
+        """Distribution and version."""
+        return self._zip.artifact
+
+    def names(self) -> tuple[str, ...]:
+        """List all file paths of the original, also of what was not kept."""
+        return self._names
+
+    def read(self, name: str) -> bytes:
+        """Read one file; of a shared library its dynamic tables.
+
+        Raises:
+            InputError: It was not kept, or the archive is damaged.
+        """
+        return self._zip.read(name)
+
+
+def name_and_version(filename: str) -> tuple[str, str]:
+    """Read a distribution's normalised name and its version from the file name of its wheel or sdist.
+
+    Raises:
+        InputError: It is no such name.
+    """
+    try:
+        if filename.endswith(".whl"):
+            name, version, _, _ = parse_wheel_filename(filename)
+        else:
+            name, version = parse_sdist_filename(filename)
+    except (InvalidWheelFilename, InvalidSdistFilename) as error:
+        raise InputError(f"{filename}: {error}", hint="Give the file its own name again.") from error
+    return str(name), str(version)
+
+
+def packed(archive: Path, folder: Path) -> Path:
+    """Give what is kept of a wheel or sdist, making it where it is not there yet.
+
+    Args:
+        archive: The wheel or sdist.
+        folder: Where kept archives lie, each under the digest of what it was made from.
+
+    Raises:
+        InputError: The archive is damaged, or would unpack to an absurd size.
+        IntegrityError: A file is not the one that its ``RECORD`` lists.
+    """
+    name, version = name_and_version(archive.name)
+    try:
+        target = folder / f"{digest_of(archive)}.zip"
+    except OSError as error:
+        raise InputError(f"{archive} cannot be read: {error.strerror}", hint="Give a wheel or an sdist.") from error
+    if target.is_file():
+        with suppress(DayzeroError):
+            PackedFiles(f"{name} {version}", target)
+            return target
+    artifact = f"{name} {version}"
+    members = _of_wheel(artifact, archive) if archive.suffix == ".whl" else _of_sdist(artifact, archive)
+    with (
+        whole_file(target) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as pack,
+    ):
+        left_out = []
+        for member in members:
+            if isinstance(member, str):
+                left_out.append(member)
+            else:
+                pack.writestr(zipfile.ZipInfo(member.name), member.content, zipfile.ZIP_DEFLATED, 1)
+        pack.writestr(_LEFT_OUT, "\n".join(left_out))
+    return target
+
+
+def is_text(name: str) -> bool:
+    """Say whether a file is text that an audit may read, by its name."""
+    path = PurePosixPath(name)
+    return path.suffix in _TEXT or path.name in _METADATA
+
+
+def _of_wheel(artifact: str, archive: Path) -> Iterator[_Member | str]:
+    files = ZipFiles(artifact, archive)
+    if not any(name.endswith(".dist-info/METADATA") for name in files.names()):
+        raise InputError(f"{artifact} cannot be read: it has no METADATA", hint="Give a wheel.")
+    for name in files.names():
+        if is_text(name) and files.size(name) <= LARGEST_TEXT_BYTES:
+            yield _Member(name, files.read(name))
+        elif ".so" in PurePosixPath(name).suffixes:
+            with tempfile.TemporaryDirectory() as scratch:
+                library = Path(scratch) / "library.so"
+                files.copy(name, library)
+                yield _Member(name, dynamic_tables(library) if library.stat().st_size else b"")
+        else:
+            yield name
+
+
+def _of_sdist(artifact: str, archive: Path) -> Iterator[_Member | str]:
+    """Read an sdist as it would be installed: without its own folder, without ``src``, its metadata where a wheel has it."""
+    total = 0
+    try:
+        with tarfile.open(archive) as tar:
+            for number, entry in enumerate(tar):
+                total += entry.size
+                if number > _MOST_MEMBERS or total > LARGEST_TOTAL_BYTES:
+                    raise InputError(
+                        f"{artifact} cannot be read: it would unpack to an absurd size", hint="Fetch it again."
+                    )
+                name = _place_of(entry.name, artifact)
+                stream = tar.extractfile(entry) if entry.isfile() and name else None
+                if stream is not None and is_text(name) and entry.size <= LARGEST_TEXT_BYTES:
+                    yield _Member(name, stream.read())
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{artifact} cannot be read: {error}", hint="Fetch it again.") from error
+
+
+def _place_of(name: str, artifact: str) -> str:
+    inside = name.partition("/")[2]
+    if inside == "PKG-INFO":
+        return f"{artifact.replace('-', '_').replace(' ', '-')}.dist-info/METADATA"
+    for source in ("src/", "python/"):
+        inside = inside.removeprefix(source)
+    return inside

@@ -1,0 +1,135 @@
+"""Say in words under what a finding matters, and whether that holds for the subject."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from dayzero.audit.finding import Applies
+from dayzero.audit.python.context import Condition
+
+_LONGEST = 90
+_SM = re.compile(r"(?<![a-z0-9])sm_?(\d{2,3})(?![0-9])", re.IGNORECASE)
+_FAMILY = re.compile(r"is_device_capability_family\((\d+)\)")
+_AT_LEAST = re.compile(r"has_device_capability\((\d+)\)")
+_EXACTLY = re.compile(r"is_sm(\d{2,3})_supported|is_device_capability\((\d+)\)")
+_MODEL = re.compile(r"/models/(?:\w+/)*?([a-z][a-z0-9_]+?)(?:/|\.py)")
+_FLAG = re.compile(r"\b(?:server_args|envs?|args|\w*config)\.(\w+)|\b(?:self\.|_)*((?:use|enable|disable)_\w+)")
+
+
+class Served(Protocol):
+    """What a condition can be held against; ``audit.rules.Subject`` is one."""
+
+    @property
+    def model(self) -> Mapping[str, object] | None:
+        """The model's ``config.json``."""
+        ...
+
+    @property
+    def capability(self) -> tuple[int, int] | None:
+        """Compute capability of the GPUs."""
+        ...
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Words of the engine's command line."""
+        ...
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Environment variables that are set."""
+        ...
+
+
+def flags_of(conditions: Iterable[Condition]) -> tuple[str, ...]:
+    """Name the settings that conditions ask."""
+    found: dict[str, None] = {}
+    for one in conditions:
+        for match in _FLAG.finditer(ast.unparse(one.test)):
+            found[match[1] or match[2]] = None
+    return tuple(found)
+
+
+def words_of(conditions: Iterable[Condition]) -> Iterator[str]:
+    """Write each condition as the code has it."""
+    for one in conditions:
+        text = " ".join(ast.unparse(one.test).split())
+        short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+        yield short if one.holds else f"not ({short})"
+
+
+def gpu_of(path: str, names: str, conditions: Iterable[Condition]) -> str:
+    """Name the GPUs that a line is for, by its file, its functions or its conditions; ``""`` where nothing says."""
+    texts = [ast.unparse(one.test) for one in conditions if one.holds]
+    for text in texts:
+        if match := _AT_LEAST.search(text):
+            return f"SM{match[1]} or newer"
+        if match := _FAMILY.search(text):
+            return f"SM{match[1]}"
+        if match := _EXACTLY.search(text):
+            return f"SM{match[1] or match[2]}"
+    match = _SM.search(names.replace("_", " ")) or _SM.search(path.rpartition("/")[2].replace("_", " "))
+    return f"SM{match[1]}" if match else ""
+
+
+def gpu_applies(gpu: str, capability: tuple[int, int] | None) -> Applies:
+    """Say whether GPUs named by :func:`gpu_of` are the subject's; one family shares its major number."""
+    if not gpu:
+        return Applies.YES
+    if capability is None:
+        return Applies.UNKNOWN
+    number = int(re.sub(r"\D", "", gpu))
+    own = capability[0] * 10 + capability[1]
+    holds = own >= number if "newer" in gpu else own // 10 == number // 10
+    return Applies.YES if holds else Applies.NO
+
+
+def model_of(path: str) -> str:
+    """Name the model that a file is for; ``""`` where it is for any."""
+    match = _MODEL.search(f"/{path}")
+    return match[1] if match else ""
+
+
+def model_applies(model: str, subject: Served) -> Applies:
+    """Say whether a file's model is the subject's, by its ``model_type`` and architectures."""
+    if not model:
+        return Applies.YES
+    if subject.model is None:
+        return Applies.UNKNOWN
+    own = {_plain(word) for word in _texts(subject.model, ("model_type", "architectures"))}
+    return Applies.YES if any(_plain(model) in word or word in _plain(model) for word in own) else Applies.NO
+
+
+def named_by_model(word: str, subject: Served) -> str:
+    """Name the setting of the model's ``config.json`` whose value is that word; ``""`` where none is."""
+    return next((key for key, value in _pairs(subject.model or {}) if value.casefold() == word.casefold()), "")
+
+
+def flags_apply(flags: tuple[str, ...], subject: Served) -> Applies:
+    """Say whether a setting is given on the command line or in the environment."""
+    given = {_plain(word.partition("=")[0]) for word in (*subject.flags, *subject.env)}
+    return (
+        Applies.YES if any(_plain(re.sub(r"^use_", "", one)) in word for one in flags for word in given) else Applies.NO
+    )
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", word.lower())
+
+
+def _pairs(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for key, value in config.items():
+        if isinstance(value, str):
+            yield key, value
+        elif isinstance(value, Mapping):
+            yield from _pairs(value)
+
+
+def _texts(config: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[str]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _texts(value, keys)
+        elif key in keys:
+            yield from (
+                [value] if isinstance(value, str) else [str(one) for one in value] if isinstance(value, list) else []
+            )

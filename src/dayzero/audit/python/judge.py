@@ -1,0 +1,286 @@
+"""How bad is a lack? Look at what guards it, at whether every start gets there, and at what it depends on."""
+
+import ast
+import re
+from dataclasses import dataclass
+
+from dayzero.audit.finding import Applies, Finding, Severity
+from dayzero.audit.python.bindings import FUNCTIONS
+from dayzero.audit.python.conditions import (
+    Served,
+    flags_apply,
+    flags_of,
+    gpu_applies,
+    gpu_of,
+    model_applies,
+    model_of,
+    named_by_model,
+    words_of,
+)
+from dayzero.audit.python.context import Condition, Context
+from dayzero.audit.python.reach import Way
+from dayzero.audit.python.signatures import Misfit
+from dayzero.audit.python.study import Study, at_own_pin, wanted
+from dayzero.audit.python.survey import Keyword, Lack
+from dayzero.audit.python.values import Absent, FunctionValue
+from dayzero.audit.python_source import last_name
+
+_MOST_SHOWN = 3
+_ASKS = re.compile(r"(?:^|_)(?:has|is|can|supports?|supported|available|enabled)(?:_|$)")
+_PROBES = {"hasattr", "getattr", "find_spec", "supports_kw"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judgement:
+    severity: Severity
+    because: str = ""
+    when: str = ""
+    applies: Applies = Applies.UNKNOWN
+
+
+def judge(study: Study, lack: Lack, subject: Served, rule: str) -> Finding:
+    """Make a finding of a lack."""
+    answer = _judged(study, lack, subject)
+    library = study.distribution_of(_asked_module(lack))
+    pinned = wanted(study.asker, library) if library else ""
+    resolution = f"Use a {library.name if library else 'library'} that has it, or another {study.asker.name}."
+    if library and pinned and not at_own_pin(study.asker, library):
+        resolution = f"Install {library.name}{pinned}, which {study.asker} asks for."
+    return Finding(
+        rule=rule,
+        severity=answer.severity,
+        message=f"{describe(lack, str(library) if library else '')}{answer.because}",
+        engine=lack.place,
+        library=lack.what.callee.place() if isinstance(lack.what, Misfit) else lack.what.place,
+        resolution=resolution,
+        when=answer.when,
+        applies=answer.applies,
+    )
+
+
+def describe(lack: Lack, library: str) -> str:
+    """Say what is lacking in one sentence."""
+    on = f" in {library}" if library else ""
+    match lack.what:
+        case Absent(kind="module", name=name):
+            return f"there is no module {name}{on}"
+        case Absent(kind="name", owner=owner, name=name):
+            return f"the module {owner} has no name {name}{on}"
+        case Absent(kind=kind, owner=owner, name=name):
+            return f"{owner} has no {kind} {name}{on}"
+        case Misfit(callee=callee, unexpected=unexpected, missing=missing, surplus=surplus):
+            said = [f"does not take {', '.join(unexpected)}"] if unexpected else []
+            said += [f"needs {', '.join(missing)}, which the call does not give"] if missing else []
+            said += [f"takes {surplus} arguments by position fewer than the call gives"] if surplus else []
+            return f"{callee.module.name}.{callee.qualname} {' and '.join(said)}{on}"
+
+
+def guarded(study: Study, lack: Lack) -> str:
+    """Say what keeps the lack from doing harm; ``""`` where nothing does."""
+    if lack.context.catches(lack.raised):
+        return f"{lack.raised} is caught around it"
+    if isinstance(lack.what, Misfit) and lack.keywords and not lack.what.missing and not lack.what.surplus:
+        reasons = [_kept(study, frozenset({one.name}), _around(one, lack)) for one in lack.keywords]
+        return reasons[0] if all(reasons) else ""
+    return _kept(study, lack.words, lack.context.conditions) or _probed(lack)
+
+
+def _around(keyword: Keyword, lack: Lack) -> tuple[Condition, ...]:
+    return tuple(dict.fromkeys((*keyword.context.conditions, *lack.context.conditions)))
+
+
+def _kept(study: Study, words: frozenset[str], conditions: tuple[Condition, ...]) -> str:
+    for one in conditions:
+        answer = study.gates.truth(one.test, one.scope, {})
+        if answer is not None and answer != one.holds:
+            return f"it is not reached on this build: {_short(one.test)} is {answer}"
+        if words & study.gates.words(one.test, one.scope):
+            return f"{_short(one.test)} looks for it first"
+    return ""
+
+
+def _probed(lack: Lack) -> str:
+    """Look whether the file probes for the very name elsewhere, as one does that keeps the answer in a flag."""
+    if isinstance(lack.what, Absent) and lack.what.kind == "module":
+        return ""
+    for node in ast.walk(lack.module.tree):
+        match node:
+            case ast.Call(args=[_, ast.Constant(value=str() as word), *_]) if word in lack.words:
+                if last_name(node.func) in _PROBES:
+                    return f"the file probes for it at line {node.lineno}"
+            case _:
+                continue
+    return ""
+
+
+def _judged(  # noqa: PLR0911  (one answer a reason)
+    study: Study, lack: Lack, subject: Served
+) -> _Judgement:
+    guard = guarded(study, lack)
+    if guard:
+        return _Judgement(severity=Severity.GUARDED, because=f" ({guard})")
+    if _function(lack.context) is None:
+        return _of_module(study, lack, subject)
+    outer = _broken(study, lack)
+    if outer is not None:
+        return _of_module(study, outer, subject)
+    if lane := _lane_closed(study, lack):
+        return _Judgement(severity=Severity.DOWNGRADE, because=f"; {lane}")
+    if isinstance(lack.what, Absent) and (probe := _foreseen(study, lack.what)):
+        return _Judgement(
+            severity=Severity.OPT_IN,
+            because=f"; {probe}() is False on this build",
+            when=f"{lack.context.scope.qualname} is chosen although {probe}() is False",
+            applies=Applies.UNKNOWN,
+        )
+    setting = named_by_model(lack.what.name, subject) if isinstance(lack.what, Absent) else ""
+    if setting and isinstance(lack.what, Absent) and lack.what.kind == "member":
+        return _Judgement(
+            severity=Severity.START,
+            because=", and nothing looks whether it is there",
+            when=f"the model's {setting} is {lack.what.name.lower()}",
+            applies=Applies.YES,
+        )
+    way = study.reach.called(lack.context.scope)
+    started = _at_start(study, lack, way, subject) if way is not None else None
+    return started or _on_path(study, lack, subject)
+
+
+def _of_module(study: Study, lack: Lack, subject: Served) -> _Judgement:
+    module = lack.module.name
+    way = study.reach.imported(module)
+    if way is not None:
+        through = f" from {way.through[0]}" if way.through else ""
+        return _Judgement(severity=Severity.START, because=f"; every start imports {module}{through}")
+    loader = study.reach.loader(module)
+    if loader and loader.caught:
+        return _Judgement(
+            severity=Severity.DOWNGRADE,
+            because=f"; {module} cannot be imported, and what {loader.place} names is passed over: "
+            f"{' and '.join(map(str, loader.caught))} take that as an answer",
+        )
+    found = _on_path(study, lack, subject)
+    when = found.when if found.applies is Applies.NO else f"{module} is imported; {found.when}".removesuffix("; ")
+    return _Judgement(severity=found.severity, because=found.because, when=when, applies=found.applies)
+
+
+def _at_start(study: Study, lack: Lack, way: Way, subject: Served) -> _Judgement | None:
+    """Judge a line that a function called at every start leads to; ``None`` where a condition may keep it away."""
+    conditions = (*lack.context.conditions, *way.conditions)
+    gpu = gpu_of("", "", conditions)
+    for one in way.conditions:
+        answer = study.gates.truth(one.test, one.scope, {})
+        if answer is not None and answer != one.holds:
+            return None
+    if any(_off_by_default(study, flag) for flag in flags_of(conditions)):
+        return None
+    if any(
+        not _says_gpu(one) and study.gates.truth(one.test, one.scope, {}) is None for one in lack.context.conditions
+    ):
+        return None
+    applies = gpu_applies(gpu, subject.capability)
+    through = f"; every start calls it from {way.through[0]}" if way.through else ""
+    severity = Severity.PATH if applies is Applies.NO else Severity.START
+    return _Judgement(severity=severity, because=through, when=gpu, applies=applies)
+
+
+def _says_gpu(condition: Condition) -> bool:
+    return "capability" in ast.unparse(condition.test)
+
+
+def _off_by_default(study: Study, flag: str) -> bool:
+    pattern = re.compile(rb"\b" + re.escape(flag.encode()) + rb"\s*:\s*[\w\[\]| ]+=\s*False\b")
+    python = study.installed.python
+    return any(
+        pattern.search(python.read(name))
+        for package in study.packages
+        for name in python.holding(f"{flag}:".encode(), below=package)
+    )
+
+
+def _on_path(study: Study, lack: Lack, subject: Served) -> _Judgement:
+    conditions = tuple(
+        dict.fromkeys((*lack.context.conditions, *(c for k in lack.keywords for c in k.context.conditions)))
+    )
+    path, names = lack.place.file, lack.context.scope.qualname
+    gpu, model, flags = gpu_of(path, names, conditions), model_of(path), flags_of(conditions)
+    opt_in = bool(flags) or lack.context.foresees(lack.raised)
+    said = [
+        word for word in (gpu, f"model {model}" if model else "", *list(words_of(conditions))[-_MOST_SHOWN:]) if word
+    ]
+    said = said or [f"{names or lack.module.name} runs"]
+    fit = (gpu_applies(gpu, subject.capability), model_applies(model, subject))
+    applies = Applies.NO if Applies.NO in fit else Applies.UNKNOWN
+    if gpu and model and set(fit) == {Applies.YES}:
+        applies = Applies.YES
+    if opt_in and applies is not Applies.NO:
+        applies = flags_apply(flags, subject)
+    open_gate = _fail_open(study, lack)
+    return _Judgement(
+        severity=Severity.OPT_IN if opt_in else Severity.PATH,
+        because=f"; {open_gate}" if open_gate else "",
+        when=", ".join(said),
+        applies=applies,
+    )
+
+
+def _fail_open(study: Study, lack: Lack) -> str:
+    """Name a gate on the way, or in the file, that checks the callee's name and not what the call passes."""
+    if not isinstance(lack.what, Misfit):
+        return ""
+    callee = lack.what.callee.qualname.split(".")[0]
+    scope = study.world.scope(lack.module.name)
+    for node in ast.walk(lack.module.tree) if scope else ():
+        if isinstance(node, ast.Call) and _ASKS.search(last_name(node.func)) and scope:
+            value = study.world.in_scope(scope, last_name(node.func))
+            if isinstance(value, FunctionValue) and callee in study.gates.words(node, scope):
+                return (
+                    f"the gate {last_name(node.func)} ({value.definition.place()}) looks only whether {callee} is there"
+                )
+    return ""
+
+
+def _broken(study: Study, lack: Lack) -> Lack | None:
+    """Find what breaks the import of the file: then nothing in it runs."""
+    for one in study.lacks:
+        if one.module is lack.module and _function(one.context) is None and not guarded(study, one):
+            return one
+    return None
+
+
+def _lane_closed(study: Study, lack: Lack) -> str:
+    """Look whether the class says by itself that it cannot serve on this build: then another one is chosen."""
+    owner = lack.context.scope.owner
+    body = owner.node.body if owner and owner.node else []
+    for method in body:
+        if isinstance(method, FUNCTIONS) and owner and _ASKS.search(method.name):
+            definition = owner.inner(method).definition()
+            if definition and study.gates.function(FunctionValue(definition)) is False:
+                return f"{owner.qualname}.{method.name} is False on this build, so that another lane is taken"
+    return ""
+
+
+def _foreseen(study: Study, absent: Absent) -> str:
+    """Name a probe of the engine that is false because of the very thing."""
+    for lane in study.lanes:
+        if (lane.lost.owner, lane.lost.name) == (absent.owner, absent.name):
+            return lane.probe.qualname
+    return ""
+
+
+def _function(context: Context) -> ast.AST | None:
+    at = context.scope
+    while at is not None and at.node is not None:
+        if isinstance(at.node, FUNCTIONS):
+            return at.node
+        at = at.around  # type: ignore[assignment]  # ends at the module, whose node is None
+    return None
+
+
+def _asked_module(lack: Lack) -> str:
+    return lack.what.callee.module.name if isinstance(lack.what, Misfit) else lack.what.owner
+
+
+def _short(test: ast.expr) -> str:
+    text = " ".join(ast.unparse(test).split())
+    return text if len(text) <= 60 else f"{text[:60]}..."  # noqa: PLR2004  (fits a line)

@@ -1,0 +1,124 @@
+"""Study what one distribution asks of others, once for a set of installed files; the rules read it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from dayzero.audit.installed import Distribution, Installed
+from dayzero.audit.python.gates import Gates
+from dayzero.audit.python.lanes import Lane, closed_lanes
+from dayzero.audit.python.reach import Reach, startup_of
+from dayzero.audit.python.survey import Lack, Survey
+from dayzero.audit.python.world import World
+from dayzero.audit.python_source import Module
+from dayzero.core.verdict import Place
+
+_NOT_SERVED = re.compile(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|conftest)(?:\.|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Study:
+    """What one distribution asks of others and does not get.
+
+    Attributes:
+        installed: All the files.
+        asker: Who asks.
+        packages: Its top-level packages.
+        speaking: Its modules that speak of the others.
+        lacks: What it asks in vain, in the order of its files.
+        unread: Its files that speak of the others and cannot be parsed.
+        world: Where names are looked up.
+        gates: What its conditions answer on this build.
+        reach: What a start gets to.
+        lanes: Its own probes that are false on this build.
+    """
+
+    installed: Installed
+    asker: Distribution
+    packages: frozenset[str]
+    speaking: tuple[str, ...]
+    lacks: tuple[Lack, ...]
+    unread: tuple[Place, ...]
+    world: World
+    gates: Gates
+    reach: Reach
+    lanes: tuple[Lane, ...]
+
+    def distribution_of(self, module: str) -> Distribution | None:
+        """Say who holds a module."""
+        return self.installed.python.packages.get(module.split(".", 1)[0])
+
+
+@lru_cache(maxsize=2)
+def engine_study(installed: Installed) -> Study:
+    """Study what the engine asks of its libraries."""
+    targets = frozenset(top for top, of in installed.python.packages.items() if of is not installed.engine)
+    return _study(installed, installed.engine, targets)
+
+
+def plugin_studies(installed: Installed) -> Iterator[Study]:
+    """Study what each library asks of the engine, where one does."""
+    targets = frozenset(top for top, of in installed.python.packages.items() if of is installed.engine)
+    for other in installed.others:
+        study = _study(installed, other, targets)
+        if study.speaking:
+            yield study
+
+
+def at_own_pin(asker: Distribution, library: Distribution) -> bool:
+    """Say whether the library is a version that the asker's own metadata asks for."""
+    for line in asker.requires:
+        try:
+            requirement = Requirement(line)
+            named = canonicalize_name(requirement.name) == library.name and bool(requirement.specifier)
+            if named and requirement.specifier.contains(Version(library.version), prereleases=True):
+                return True
+        except (InvalidRequirement, InvalidVersion):
+            continue
+    return False
+
+
+def wanted(asker: Distribution, library: Distribution) -> str:
+    """Give the versions of the library that the asker's metadata asks for; ``""`` where it says none."""
+    for line in asker.requires:
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            continue
+        if canonicalize_name(requirement.name) == library.name and requirement.specifier:
+            return str(requirement.specifier)
+    return ""
+
+
+def _study(installed: Installed, asker: Distribution, targets: frozenset[str]) -> Study:
+    python = installed.python
+    packages = frozenset(top for top, of in python.packages.items() if of is asker) - targets
+    words = tuple(one.encode() for one in sorted(targets))
+    speaking = tuple(
+        name
+        for package in sorted(packages)
+        for name in (python.holding(*words, below=package) if words else ())
+        if not _NOT_SERVED.search(name)
+    )
+    world = World(python, packages, frozenset(speaking))
+    lacks = tuple(lack for name in speaking for lack in Survey(world, targets).module(name))
+    unread = tuple(one for one in map(python.parsed, speaking) if not isinstance(one, Module))
+    gates = Gates(world)
+    reach = Reach(world, packages, startup_of(asker.name, packages))
+    return Study(
+        installed=installed,
+        asker=asker,
+        packages=packages,
+        speaking=speaking,
+        lacks=lacks,
+        unread=unread,
+        world=world,
+        gates=gates,
+        lanes=tuple(closed_lanes(world, gates, packages, speaking)),
+        reach=reach,
+    )

@@ -1,0 +1,384 @@
+"""Walk a module once and note where it asks another distribution for what that does not have."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from dayzero.audit.python.bindings import FUNCTIONS, Definer
+from dayzero.audit.python.context import Context, caught_by, leaves, suppressed
+from dayzero.audit.python.evaluate import value_of
+from dayzero.audit.python.scope import Scope
+from dayzero.audit.python.signatures import Arguments, Misfit, misfit
+from dayzero.audit.python.values import (
+    Absent,
+    Choice,
+    ClassValue,
+    FunctionValue,
+    Instance,
+    ModuleValue,
+    Opaque,
+    Partial,
+    Value,
+)
+from dayzero.audit.python.world import World, import_source
+from dayzero.audit.python_source import Module, last_name
+from dayzero.core.verdict import Place
+
+_STORED = re.compile(rb"\.([A-Za-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
+_PROBES = {"hasattr", "getattr", "find_spec", "supports_kw", "signature"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keyword:
+    """An argument by name: where it is added, under what."""
+
+    name: str
+    context: Context
+    line: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lack:
+    """One place that asks for what is not there.
+
+    Attributes:
+        what: What is absent, or why the call does not fit.
+        context: What stands around it.
+        line: Its line, 1-based.
+        raised: The exception that Python raises there.
+        keywords: For a call: those that are not taken, with what they stand under.
+    """
+
+    what: Absent | Misfit
+    context: Context
+    line: int
+    raised: str
+    keywords: tuple[Keyword, ...] = ()
+
+    @property
+    def module(self) -> Module:
+        """The file that asks."""
+        return self.context.scope.module
+
+    @property
+    def place(self) -> Place:
+        """Name the line that asks."""
+        return self.module.place(self.line)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The names that a guard would have to speak of."""
+        match self.what:
+            case Absent(name=name):
+                return frozenset({name, name.rpartition(".")[2]})
+            case Misfit(unexpected=unexpected, missing=missing):
+                return frozenset(unexpected or missing)
+
+
+_Block: TypeAlias = list[ast.stmt]
+
+
+@dataclass(slots=True)
+class Survey:
+    """Walks one module.
+
+    Args:
+        world: Where names are looked up.
+        targets: Top-level packages that are asked; what is asked of others is not looked at.
+    """
+
+    world: World
+    targets: frozenset[str]
+    lacks: list[Lack] = field(default_factory=list)
+    _contexts: dict[int, Context] = field(default_factory=dict)
+    _stored: frozenset[str] = frozenset()
+
+    def module(self, name: str) -> list[Lack]:
+        """Give what the module lacks, in the order of its text."""
+        scope = self.world.scope(name)
+        if scope is None:
+            return []
+        stored = _STORED.findall(self.world.python.read(name))
+        self._stored = frozenset(word.decode("utf-8", "replace") for word in stored)
+        self._block(scope.module.tree.body, Context(scope))
+        return self.lacks
+
+    def _block(self, body: _Block, context: Context) -> None:
+        for statement in body:
+            self._contexts[id(statement)] = context
+            self._statement(statement, context)
+            if isinstance(statement, ast.If):
+                if leaves(statement.body):
+                    context = context.given(statement.test, holds=False)
+                elif leaves(statement.orelse):
+                    context = context.given(statement.test, holds=True)
+            elif isinstance(statement, ast.Assert):
+                context = context.given(statement.test, holds=True)
+
+    def _statement(self, node: ast.stmt, context: Context) -> None:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self._definer(node, context)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self._expression(test, context)
+                self._block(body, context.given(test, holds=True))
+                self._block(orelse, context.given(test, holds=False))
+            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+                self._block(body, context.catching(*caught_by(node)))
+                for handler in handlers:
+                    self._block(handler.body, context)
+                self._block([*orelse, *final], context)
+            case ast.With() | ast.AsyncWith():
+                for item in node.items:
+                    self._expression(item.context_expr, context)
+                self._block(node.body, context.catching(suppressed(node), frozenset()))
+            case ast.Import() | ast.ImportFrom():
+                self._import(node, context)
+            case _:
+                self._parts(node, context)
+
+    def _parts(self, node: ast.AST, context: Context) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                self._contexts[id(child)] = context
+                self._statement(child, context)
+            elif isinstance(child, ast.expr):
+                self._expression(child, context)
+            else:
+                self._parts(child, context)
+
+    def _definer(self, node: Definer, context: Context) -> None:
+        for decorator in node.decorator_list:
+            self._expression(decorator, context)
+        if isinstance(node, FUNCTIONS):
+            for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+                self._expression(default, context)
+        else:
+            for base in node.bases:
+                self._expression(base, context)
+        caught = frozenset() if isinstance(node, FUNCTIONS) else context.caught
+        self._block(node.body, Context(context.scope.inner(node), context.conditions, caught))
+
+    def _import(self, node: ast.Import | ast.ImportFrom, context: Context) -> None:
+        place = context.scope.module.place(node.lineno)
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if self._targeted(alias.name):
+                    self._note(self.world.module_value(alias.name, place), node.lineno, context, "ImportError")
+            return
+        source = import_source(node, context.scope.module)
+        if not self._targeted(source):
+            return
+        whole = self.world.module_value(source, place)
+        if isinstance(whole, Absent):
+            self._note(whole, node.lineno, context, "ImportError")
+            return
+        for alias in node.names:
+            if alias.name != "*":
+                self._note(self.world.imported_from(source, alias.name, place), node.lineno, context, "ImportError")
+
+    def _expression(self, node: ast.expr, context: Context) -> None:
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                for value in values:
+                    self._expression(value, context)
+                    context = context.given(value, holds=isinstance(op, ast.And))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self._expression(test, context)
+                self._expression(body, context.given(test, holds=True))
+                self._expression(orelse, context.given(test, holds=False))
+            case ast.Lambda(body=body):
+                self._expression(body, context)
+            case ast.Attribute(value=inner, attr=attr):
+                self._expression(inner, context)
+                if isinstance(node.ctx, ast.Load):
+                    self._attribute(inner, attr, node, context)
+            case ast.Call():
+                self._call(node, context)
+            case _:
+                self._parts(node, context)
+
+    def _attribute(self, inner: ast.expr, attr: str, node: ast.Attribute, context: Context) -> None:
+        if attr in self._stored and not isinstance(inner, ast.Name):
+            return
+        owner = self._narrowed(inner, context)
+        if isinstance(owner, ModuleValue | ClassValue | Instance):
+            if self._targeted(_home(owner)) and not (attr in self._stored and isinstance(owner, Instance)):
+                self._note(self.world.attribute(owner, attr), node.lineno, context)
+        elif isinstance(owner, Choice) and all(isinstance(one, Instance) or self.world.own(one) for one in owner.among):
+            asked = [one for one in owner.among if self._targeted(_home(one))]
+            answers = [self.world.attribute(one, attr) for one in asked]
+            if answers and all(isinstance(one, Absent) for one in answers) and attr not in self._stored:
+                self._note(answers[0], node.lineno, context)
+
+    def _narrowed(self, node: ast.expr, context: Context) -> Value:
+        """Evaluate, believing what ``isinstance`` on the way says of a name."""
+        written = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+        for condition in reversed(context.conditions):
+            for test in _all_of(condition.test) if condition.holds else (condition.test,):
+                match test:
+                    case ast.Call(func=ast.Name(id="isinstance"), args=[subject, of]) if (
+                        ast.unparse(subject) == written
+                    ):
+                        found = value_of(self.world, context.scope, of) if condition.holds else Opaque()
+                        return Instance(found.definition) if isinstance(found, ClassValue) else Opaque()
+                    case _:
+                        continue
+        return value_of(self.world, context.scope, node)
+
+    def _call(self, node: ast.Call, context: Context) -> None:
+        if last_name(node.func) not in _PROBES:
+            self._expression(node.func, context)
+        for argument in (*node.args, *(one.value for one in node.keywords)):
+            self._expression(argument, context)
+        callee = self._callee(node, context)
+        if isinstance(callee, Absent):
+            if callee.lazy and self._targeted(callee.owner):
+                self._note(callee, node.lineno, context)
+            return
+        if not any(self._targeted(_home(one)) for one in _among(callee)):
+            return
+        keywords, more = self._keywords(node, context)
+        given = Arguments(
+            positional=sum(1 for one in node.args if not isinstance(one, ast.Starred)),
+            keywords=tuple(one.name for one in keywords),
+            open=more or any(isinstance(one, ast.Starred) for one in node.args),
+        )
+        found = misfit(self.world, callee, given)
+        if found:
+            wrong = tuple(one for one in keywords if one.name in found.unexpected)
+            self.lacks.append(Lack(found, context, node.lineno, "TypeError", wrong))
+
+    def _callee(self, node: ast.Call, context: Context) -> Value:
+        if isinstance(node.func, ast.Attribute):
+            owner = self._narrowed(node.func.value, context)
+            if node.func.attr in self._stored and isinstance(owner, Instance | Choice):
+                return Opaque()  # given to the object by hand, here or elsewhere in the file
+            found = self.world.attribute(owner, node.func.attr)
+            return found if not isinstance(found, Absent) or found.lazy else Opaque()
+        return value_of(self.world, context.scope, node.func)
+
+    def _keywords(self, node: ast.Call, context: Context) -> tuple[list[Keyword], bool]:
+        found: list[Keyword] = []
+        more = False
+        for one in node.keywords:
+            if one.arg is not None:
+                found.append(Keyword(one.arg, context, node.lineno))
+                continue
+            entries = self._entries(one.value, context)
+            more = more or entries is None
+            found += entries or []
+        return found, more
+
+    def _entries(self, node: ast.expr, context: Context) -> list[Keyword] | None:
+        """List what a dictionary that is built here holds; ``None`` where it may hold more."""
+        match node:
+            case ast.Dict(keys=keys, values=values):
+                return self._literal(keys, values, context)
+            case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
+                if all(one.arg for one in keywords):
+                    return [Keyword(one.arg or "", context, one.value.lineno) for one in keywords]
+                return None
+            case ast.Name(id=name) if context.scope.function is not None:
+                built = self._built(name, context.scope)
+                return built and [one for one in built if not _exclude(one.context, context)]
+            case _:
+                return None
+
+    def _literal(self, keys: list[ast.expr | None], values: list[ast.expr], context: Context) -> list[Keyword] | None:
+        found: list[Keyword] = []
+        for key, value in zip(keys, values, strict=True):
+            match key:
+                case ast.Constant(value=str() as word):
+                    found.append(Keyword(word, context, key.lineno))
+                case None:
+                    inner = self._entries(value, context)
+                    if inner is None:
+                        return None
+                    found += inner
+                case _:
+                    return None
+        return found
+
+    def _built(self, name: str, scope: Scope) -> list[Keyword] | None:
+        statements = [one.statement for one in scope.names.found.get(name, ())]
+        assigned = [one for one in statements if isinstance(one, ast.Assign | ast.AnnAssign)]
+        if not assigned or len(assigned) != len(statements):
+            return None
+        found: list[Keyword] = []
+        for one in assigned:
+            if id(one) not in self._contexts:
+                continue  # it stands after the call
+            entries = self._entries(one.value, self._contexts.get(id(one), Context(scope))) if one.value else None
+            if entries is None:
+                return None
+            found += entries
+        added = self._added(name, scope)
+        return None if added is None else [*found, *added]
+
+    def _added(self, name: str, scope: Scope) -> list[Keyword] | None:
+        found: list[Keyword] = []
+        for node in ast.walk(scope.node) if scope.node else ():
+            match node:
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=owner), slice=key)]) if owner == name:
+                    if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                        return None
+                    found.append(Keyword(key.value, self._contexts.get(id(node), Context(scope)), node.lineno))
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="update")) if owner == name:
+                    if node.args or any(one.arg is None for one in node.keywords):
+                        return None
+                    found += [Keyword(one.arg or "", self._around(node, scope), node.lineno) for one in node.keywords]
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="pop" | "setdefault")) if owner == name:
+                    return None
+                case _:
+                    continue
+        return found
+
+    def _around(self, node: ast.Call, scope: Scope) -> Context:
+        for statement in ast.walk(scope.node) if scope.node else ():
+            if isinstance(statement, ast.Expr) and statement.value is node:
+                return self._contexts.get(id(statement), Context(scope))
+        return Context(scope)
+
+    def _targeted(self, dotted: str) -> bool:
+        return dotted.split(".", 1)[0] in self.targets
+
+    def _note(self, value: Value, line: int, context: Context, raised: str = "AttributeError") -> None:
+        if isinstance(value, Absent) and self._targeted(value.owner):
+            self.lacks.append(Lack(value, context, line, raised))
+
+
+def _exclude(one: Context, other: Context) -> bool:
+    """Say whether two lines stand in opposite branches of one test."""
+    answers = {id(condition.test): condition.holds for condition in one.conditions}
+    return any(answers.get(id(condition.test), condition.holds) != condition.holds for condition in other.conditions)
+
+
+def _all_of(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for one in test.values:
+            yield from _all_of(one)
+    else:
+        yield test
+
+
+def _among(value: Value) -> tuple[Value, ...]:
+    match value:
+        case Choice(among=among):
+            return tuple(inner for one in among for inner in _among(one))
+        case Partial(of=of):
+            return _among(of)
+        case _:
+            return (value,)
+
+
+def _home(value: Value) -> str:
+    match value:
+        case ModuleValue(name=name):
+            return name
+        case ClassValue(definition=of) | Instance(definition=of) | FunctionValue(definition=of):
+            return of.module.name
+        case _:
+            return ""

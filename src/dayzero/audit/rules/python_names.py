@@ -1,0 +1,28 @@
+"""Names and modules that the engine imports and its libraries do not have."""
+
+from collections.abc import Iterator
+
+from dayzero.audit.finding import Finding, NotChecked
+from dayzero.audit.python.judge import judge
+from dayzero.audit.python.study import engine_study
+from dayzero.audit.python.values import Absent
+from dayzero.audit.rules import Rule, Subject
+
+
+class PythonNames:
+    """Implements ``Rule``."""
+
+    id = "python-name"
+    question = "Does each module and name that the engine imports from a library exist there?"
+
+    def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
+        """Give what is imported in vain, and which files could not be read for it."""
+        study = engine_study(subject.installed)
+        for place in study.unread:
+            yield NotChecked(what=f"what {place.file} asks of the libraries", why=place.quote, needed=False)
+        for lack in study.lacks:
+            if isinstance(lack.what, Absent) and lack.what.kind in {"module", "name"}:
+                yield judge(study, lack, subject, self.id)
+
+
+RULE: Rule = PythonNames()

@@ -1,0 +1,109 @@
+"""Does code compare a library's version with a literal that the installed version is not?"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
+from dayzero.audit.installed import Distribution, Installed
+from dayzero.audit.python_source import Module
+from dayzero.audit.rules import Subject
+from dayzero.core.verdict import Place
+
+_COMPARED = re.compile(rb"""[!=]=\s*["']v?\d+\.\d+""")
+_VERSION = re.compile(r"v?\d+(\.\d+)+[\w.+]*")
+
+
+class VersionLiterals:
+    """Implements ``audit.rules.Rule``."""
+
+    id: str = "version-literal"
+    question: str = "Is a path closed to the installed version of a library because it demands exactly another?"
+
+    def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
+        """Find ``if version != "1.2.3"`` with the version of an installed library."""
+        python = subject.installed.python
+        for module in python.holding(b"ersion"):
+            if module not in python.modules or not _COMPARED.search(python.read(module)):
+                continue
+            parsed = python.parsed(module)
+            if isinstance(parsed, Module):
+                for scope in _scopes(parsed.tree):
+                    yield from self._in_scope(subject.installed, parsed, scope)
+            else:
+                yield NotChecked(f"whether {parsed} demands a version", parsed.quote, needed=False)
+
+    def _in_scope(self, installed: Installed, module: Module, scope: ast.AST) -> Iterator[Finding]:
+        known: dict[str, Distribution] = {}
+        for node in _own(scope):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    library = _versioned(installed, known, value)
+                    if library is not None:
+                        known[name] = library
+                case ast.If(test=test):
+                    for library, literal in _demanded(installed, known, test):
+                        if library.version.split("+")[0] != literal.removeprefix("v"):
+                            top = isinstance(scope, ast.Module)
+                            yield _finding(self.id, module, node, (library, literal), top=top)
+
+
+def _finding(rule: str, module: Module, branch: ast.If, demanded: tuple[Distribution, str], *, top: bool) -> Finding:
+    library, literal = demanded
+    raises = any(isinstance(one, ast.Raise) for one in branch.body)
+    at_import = raises and top
+    return Finding(
+        rule,
+        Severity.START if at_import else Severity.PATH if raises else Severity.DOWNGRADE,
+        f"this path demands {library.name} {literal} exactly, and {library.version} is installed",
+        module.place(branch.test.lineno),
+        Place(artifact=library.files.artifact, file="METADATA", quote=f"Version: {library.version}"),
+        f"Install {library.name}=={literal}, or do without this path.",
+        f"{module.name} is used",
+        Applies.YES if at_import else Applies.UNKNOWN,
+    )
+
+
+def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
+    yield tree
+    yield from (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """Give the nodes of a scope in source order, without those of functions in it."""
+    for child in ast.iter_child_nodes(scope):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _own(child)
+
+
+def _demanded(
+    installed: Installed, known: Mapping[str, Distribution], test: ast.expr
+) -> Iterator[tuple[Distribution, str]]:
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            for value in values:
+                yield from _demanded(installed, known, value)
+        case ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Constant(value=str(literal))]):
+            library = _versioned(installed, known, left)
+            if library is not None and _VERSION.fullmatch(literal):
+                yield library, literal
+
+
+def _versioned(installed: Installed, known: Mapping[str, Distribution], value: ast.expr) -> Distribution | None:
+    """Name the distribution whose version an expression is, ``None`` for any other expression."""
+    match value:
+        case ast.Name(id=name):
+            return known.get(name)
+        case ast.Attribute(value=ast.Name(id=name), attr="__version__"):
+            return installed.python.packages.get(name)
+        case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), args=[ast.Constant(value=str(name)), *_]):
+            return installed.find(name) if "version" in called.lower() else None
+        case ast.Call(args=[inner]):
+            return _versioned(installed, known, inner)
+        case _:
+            return None
+
+
+RULE: Final = VersionLiterals()

@@ -1,0 +1,1 @@
+"""Rules that are true of SGLang alone."""

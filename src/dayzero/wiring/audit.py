@@ -1,0 +1,275 @@
+"""Gather what an audit is about: the engine, its libraries, the model, the GPUs; from files, the index or a URL."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from dayzero.adapters.artifact_index import IndexStore
+from dayzero.adapters.artifact_open import open_given, with_metadata
+from dayzero.adapters.artifact_pack import PackedFiles
+from dayzero.adapters.artifact_range import open_url
+from dayzero.adapters.given_builds import InstalledFiles
+from dayzero.audit.architectures import ModelRegistry, architectures_of
+from dayzero.audit.finding import NotChecked
+from dayzero.audit.installed import Distribution, Installed
+from dayzero.audit.model import FactTable
+from dayzero.audit.report import Audited, audited
+from dayzero.audit.requirements import asked_by
+from dayzero.audit.rules import Rule, Subject
+from dayzero.core.accelerators import accelerator
+from dayzero.core.errors import DayzeroError, InputError, IntegrityError
+from dayzero.core.hardware import parse_system
+from dayzero.wiring.collector import uncollected
+from dayzero.wiring.installed import load, named
+from dayzero.wiring.settings import cache_folder, python_executable
+
+RULES, REGISTRIES = "dayzero.audit_rules", "dayzero.model_registries"
+ENGINES = ("vllm", "sglang")
+# Libraries whose own code engines call at the exact version that they pin, and which rules read.
+_LIBRARIES = ("flashinfer-python", "lm-format-enforcer")
+_FALLBACK = "transformers"
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*[=<>!~]=?.*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What was asked on the command line.
+
+    Attributes:
+        target: The model's ``config.json`` or its folder, or ``""``.
+        engine: ``NAME==VERSION``, a path or a URL; ``""`` takes it from ``freeze``.
+        beside: What is installed beside it, each as ``engine``.
+        system: ``8xb300``, or ``""``.
+        freeze: Output of ``pip freeze``.
+        cubins: Folder of kernel binaries.
+        flags: Words of the engine's command line.
+        env: Environment variables.
+        offline: Whether the index must not be asked.
+    """
+
+    target: str = ""
+    engine: str = ""
+    beside: tuple[str, ...] = ()
+    system: str = ""
+    freeze: Path | None = None
+    cubins: Path | None = None
+    flags: tuple[str, ...] = ()
+    env: Mapping[str, str]
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoFiles:
+    """A distribution of which only the version is known. Implements ``audit.ports.BuildFiles``."""
+
+    artifact: str
+
+    def names(self) -> tuple[str, ...]:
+        """List nothing."""
+        return ()
+
+    def read(self, name: str) -> bytes:
+        """Refuse.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(f"of {self.artifact} only the version is known", hint=f"Add its files, not {name} alone.")
+
+
+def rules() -> tuple[Rule, ...]:
+    """Load every installed rule, in the order of their ids."""
+    return tuple(load(RULES, "audit rule", name, Rule) for name in sorted(named(RULES)))  # type: ignore[type-abstract]
+
+
+def index(*, offline: bool) -> IndexStore:
+    """Open the store of what was fetched from the package index."""
+    return IndexStore(cache_folder(), python_executable(), offline=offline)
+
+
+def model_of(target: str) -> Mapping[str, object]:
+    """Read a model's ``config.json``.
+
+    Raises:
+        InputError: It is not there, or is no JSON object.
+    """
+    path = Path(target)
+    file = path / "config.json" if path.is_dir() else path
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{file} cannot be read: {error}", hint="Give the model's config.json or its folder."
+        ) from error
+    if not isinstance(found, dict):
+        raise InputError(f"{file} is no model configuration", hint="Give the model's config.json or its folder.")
+    return found
+
+
+def answered(question: Question, progress: Callable[[str], None]) -> tuple[Audited, Subject, tuple[Rule, ...]]:
+    """Gather what was asked about, and put every installed rule to it.
+
+    Args:
+        question: What was asked.
+        progress: Told what is being done.
+
+    Returns:
+        The answer, what it is about, and the rules.
+
+    Raises:
+        InputError: Something that was named is not there or cannot be used.
+        RemoteError: The index or a server did not deliver something that was named.
+        IntegrityError: A wheel holds another file than it lists.
+    """
+    with uncollected():
+        subject, missing = subject_of(question, progress)
+        progress("asking the rules")
+        asked = rules()
+        return audited(asked, subject, missing), subject, asked
+
+
+def subject_of(question: Question, progress: Callable[[str], None]) -> tuple[Subject, tuple[NotChecked, ...]]:
+    """Gather what the rules are asked about, and say what was missing.
+
+    Args:
+        question: What was asked.
+        progress: Told what is being read.
+
+    Raises:
+        InputError: Something that was named is not there or cannot be used.
+        RemoteError: The index or a server did not deliver something that was named.
+        IntegrityError: A wheel holds another file than it lists.
+    """
+    model = model_of(question.target) if question.target else None
+    system = parse_system(question.system) if question.system else None
+    frozen = _frozen(question.freeze) if question.freeze else {}
+    cubins = InstalledFiles(question.cubins) if question.cubins else None
+    reader = _Reader(index(offline=question.offline), frozen, progress)
+    installed = reader.installed(question, model)
+    subject = Subject(
+        installed=installed,
+        engine=installed.engine.name,
+        model=model,
+        system=system,
+        capability=accelerator(system.accelerator).compute_capability if system else None,
+        flags=question.flags,
+        env=question.env,
+        cubins=cubins,
+    )
+    return subject, tuple(reader.missing)
+
+
+class _Reader:
+    """Reads distributions from where they are named.
+
+    Args:
+        store: What was fetched from the index.
+        frozen: Versions that are installed.
+        progress: Told what is being read.
+    """
+
+    def __init__(self, store: IndexStore, frozen: Mapping[str, str], progress: Callable[[str], None]) -> None:
+        self._store = store
+        self._frozen = frozen
+        self._progress = progress
+        self.missing: list[NotChecked] = []
+
+    def installed(self, question: Question, model: Mapping[str, object] | None) -> Installed:
+        """Gather the engine, what was named beside it, what it pins and what is frozen."""
+        engine, others = self._named(question)
+        others |= self._pinned(engine, others)
+        if model is not None and _FALLBACK not in others and not known_by_itself(engine, model):
+            others |= self._transformers(engine)
+        for name, version in self._frozen.items():
+            if name not in others and name != engine.name:
+                files = NoFiles(f"{name} {version}")
+                others[name] = Distribution(name=name, version=version, requires=(), files=files)
+        return Installed(engine=engine, others=tuple(others.values()))
+
+    def _named(self, question: Question) -> tuple[Distribution, dict[str, Distribution]]:
+        frozen = (f"{one}=={self._frozen[one]}" for one in ENGINES if one in self._frozen)
+        spec = question.engine or next(frozen, "")
+        if not spec:
+            raise InputError("neither a package nor an engine (--engine) is given", hint="Try 'dayzero audit --help'.")
+        found = self._open(spec)
+        engine = next((one for name in ENGINES for one in found if one.name == name), found[0])
+        others = {one.name: one for one in found}
+        for beside in question.beside:
+            others |= {one.name: one for one in self._open(beside)}
+        return engine, {name: one for name, one in others.items() if name != engine.name}
+
+    def _open(self, spec: str) -> Sequence[Distribution]:
+        self._progress(f"reading {spec}")
+        if spec.startswith(("http://", "https://")):
+            return (open_url(spec)[0],)
+        if _REQUIREMENT.fullmatch(spec) and not Path(spec).exists():
+            try:
+                requirement = Requirement(spec)
+            except InvalidRequirement as error:
+                raise InputError(f"{spec}: {error}", hint="Write NAME==VERSION.") from error
+            kept = self._store.fetch(requirement)
+            return (with_metadata(PackedFiles(f"{kept.name} {kept.version}", kept.pack)),)
+        return open_given(Path(spec), self._store.packs)
+
+    def _pinned(self, engine: Distribution, given: Mapping[str, Distribution]) -> dict[str, Distribution]:
+        """Read the libraries that the engine pins to one version, in the version that is installed where that is known."""
+        found: dict[str, Distribution] = {}
+        for asked in asked_by(engine):
+            version = self._frozen.get(asked.name) or asked.exact
+            if asked.name in _LIBRARIES and asked.name not in {*given, *found} and version:
+                found |= self._tried(f"{asked.name}=={version}")
+        return found
+
+    def _transformers(self, engine: Distribution) -> dict[str, Distribution]:
+        """Read the library that may know what the engine does not, in the version that pip would install."""
+        asked = next((one for one in asked_by(engine) if one.name == _FALLBACK), None)
+        if asked is None:
+            return {}
+        version = self._frozen.get(_FALLBACK)
+        return self._tried(f"{_FALLBACK}{f'=={version}' if version else asked.requirement.specifier}")
+
+    def _tried(self, spec: str) -> dict[str, Distribution]:
+        try:
+            return {one.name: one for one in self._open(spec)}
+        except IntegrityError:
+            raise
+        except DayzeroError as error:
+            self.missing.append(NotChecked(what=f"whether the engine and {spec} agree", why=error.message))
+            return {}
+
+
+def registry(engine: str) -> ModelRegistry | None:
+    """Load the reader of an engine's architectures, ``None`` where there is none."""
+    if engine not in named(REGISTRIES):
+        return None
+    return load(REGISTRIES, "model registry", engine, ModelRegistry)  # type: ignore[type-abstract]
+
+
+def known_by_itself(engine: Distribution, model: Mapping[str, object]) -> bool:
+    """Say whether an engine knows a model without the Transformers library, as far as its files say."""
+    reader = registry(engine.name)
+    if reader is None:
+        return True
+    table = reader.read_architectures(engine.files)
+    return isinstance(table, FactTable) and any(table.find(name) for name in architectures_of(model))
+
+
+def _frozen(file: Path) -> dict[str, str]:
+    """Read the versions in the output of ``pip freeze``; what has no version there is left out."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read: {error}", hint="Give the output of pip freeze.") from error
+    found: dict[str, str] = {}
+    for line in lines:
+        name, equals, version = line.split(";", 1)[0].partition("==")
+        if equals and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", name.strip()):
+            found[canonicalize_name(name.split("[", 1)[0].strip())] = version.strip()
+    if not found:
+        raise InputError(f"{file} names no installed version", hint="Give the output of pip freeze.")
+    return found

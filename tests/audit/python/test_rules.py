@@ -1,0 +1,294 @@
+"""One row a shape: what an engine writes, what its library has, and what must be said of it."""
+
+import pytest
+from tests.audit.python.packages import RULES, distribution, findings, pair, seen
+
+from dayzero.audit.finding import Applies, NotChecked, Severity
+from dayzero.audit.rules import Subject
+
+F = "def f(a, *, b=1): ..."
+K = "class K:\n    def __init__(self, size): ...\n    def go(self, *, fast=False): ..."
+
+HARMFUL = {
+    "a missing name": ("def g():\n    from lib import gone", F, "python-name path eng/run.py:2"),
+    "a missing module": ("def g():\n    import lib.gone", F, "python-name path eng/run.py:2"),
+    "a missing attribute of a module": ("import lib\ndef g():\n    lib.gone()", F, "python-name path eng/run.py:3"),
+    "an unexpected keyword": ("import lib\ndef g():\n    lib.f(1, c=2)", F, "python-signature path eng/run.py:3"),
+    "a required argument that is not given": (
+        "import lib\ndef g():\n    lib.f()",
+        F,
+        "python-signature path eng/run.py:3",
+    ),
+    "too many arguments": ("import lib\ndef g():\n    lib.f(1, 2)", F, "python-signature path eng/run.py:3"),
+    "a constructor": ("from lib import K\ndef g():\n    K(1, wide=2)", K, "python-signature path eng/run.py:3"),
+    "a method of an object held in self": (
+        "from lib import K\nclass E:\n    def __init__(self):\n        self.k = K(1)\n    def g(self):\n        self.k.go(slow=1)",
+        K,
+        "python-signature path eng/run.py:6",
+    ),
+    "a method that is gone": ("from lib import K\ndef g():\n    K(1).stop()", K, "python-member path eng/run.py:3"),
+    "a partial": (
+        "from functools import partial\nimport lib\ndef g():\n    partial(lib.f, 1)(c=2)",
+        F,
+        "python-signature path eng/run.py:4",
+    ),
+    "keywords in a dictionary that is built here": (
+        "import lib\ndef g():\n    kw = {'b': 1}\n    kw['c'] = 2\n    lib.f(1, **kw)",
+        F,
+        "python-signature path eng/run.py:5",
+    ),
+    "an enum member in a dictionary literal": (
+        "from lib import A\ndef g(x):\n    return {'silu': A.Silu, 'situ': A.Situ}[x]",
+        "from enum import IntEnum\nclass A(IntEnum):\n    Silu = 1",
+        "python-member path eng/run.py:3",
+    ),
+    "a name asked for through a wrapper that imports by name": (
+        {
+            "eng/lazy.py": "def lazy(m, n): ...\nf = lazy('lib', 'f')",
+            "eng/run.py": "from eng.lazy import f  # lib\ndef g():\n    f(1, c=2)",
+        },
+        F,
+        "python-signature path eng/run.py:3",
+    ),
+    "a gate that checks the name and not the keyword": (
+        "import lib\ndef has_f():\n    return hasattr(lib, 'f')\ndef g():\n    if has_f():\n        lib.f(1, c=2)",
+        F,
+        "python-signature path eng/run.py:6",
+    ),
+    "an attribute of a parameter whose every type in the library lacks it": (
+        "from typing import Union\nfrom lib import K, L\nT = Union[K, L]\ndef g(t: T):\n    return t.gone",
+        "class K: ...\nclass L: ...",
+        "python-member path eng/run.py:5",
+    ),
+    "an error that is raised again in other words": (
+        "def g():\n    try:\n        from lib import gone\n    except ImportError as e:\n        raise RuntimeError('no') from e",
+        F,
+        "python-name opt-in eng/run.py:3",
+    ),
+    "what only a setting leads to": (
+        "import lib\ndef g(self):\n    if self.use_gone:\n        lib.gone()",
+        F,
+        "python-name opt-in eng/run.py:4",
+    ),
+    "a module that every start imports": (
+        {"eng/__init__.py": "from eng import run", "eng/run.py": "from lib import gone"},
+        F,
+        "python-name start eng/run.py:1",
+    ),
+    "a re-export that is gone": (
+        "def g():\n    from lib import x",
+        {"lib/__init__.py": "from lib.sub import *", "lib/sub.py": "y = 1"},
+        "python-name path eng/run.py:2",
+    ),
+}
+
+HARMFUL |= {
+    "a keyword that only an overload promises": (
+        "import lib\ndef g():\n    lib.f(1, c=2)",
+        "from typing import overload\n@overload\ndef f(a, c): ...\ndef f(a): ...",
+        "python-signature path eng/run.py:3",
+    ),
+    "an error of another kind that is caught": (
+        "def g():\n    try:\n        from lib import gone\n    except TypeError:\n        pass",
+        F,
+        "python-name path eng/run.py:3",
+    ),
+    "a name that falls back on another one": (
+        "try:\n    from lib import gone as x\nexcept ImportError:\n    from lib import f as x\ndef g():\n    x(1, c=2)",
+        F,
+        "python-signature path eng/run.py:6",
+    ),
+    "a flag that a function sets while it runs": (
+        "import lib\nready = True\ndef stop():\n    global ready\n    ready = False\ndef g():\n    if ready:\n        return\n    lib.gone()",
+        F,
+        "python-name path eng/run.py:9",
+    ),
+    "a dictionary inside a dictionary": (
+        "import lib\ndef g():\n    lib.f(1, **{**{'c': 1}})",
+        F,
+        "python-signature path eng/run.py:3",
+    ),
+}
+
+CLOSED = "from importlib.util import find_spec\nimport lib\ndef ok():\n    return find_spec('lib.sub') is not None\ndef g():\n"
+
+HARMLESS = {
+    "a gate that is closed, and a return": (CLOSED + "    if not ok():\n        return\n    lib.f(c=1)", F),
+    "a gate that is closed, and a return in the other branch": (
+        CLOSED + "    if ok():\n        pass\n    else:\n        return\n    lib.f(c=1)",
+        F,
+    ),
+    "an import error that is caught": ("try:\n    from lib import gone\nexcept ImportError:\n    gone = None", F),
+    "an attribute error that is caught": ("import lib\ntry:\n    lib.gone\nexcept AttributeError:\n    pass", F),
+    "contextlib.suppress": (
+        "from contextlib import suppress\nwith suppress(ImportError):\n    from lib import gone",
+        F,
+    ),
+    "TYPE_CHECKING": ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from lib import gone", F),
+    "hasattr": ("import lib\nif hasattr(lib, 'gone'):\n    lib.gone()", F),
+    "hasattr and return": ("import lib\ndef g():\n    if not hasattr(lib, 'gone'):\n        return\n    lib.gone()", F),
+    "getattr with a default": ("import lib\ngone = getattr(lib, 'gone', None)", F),
+    "find_spec in another function": (
+        "from importlib.util import find_spec\ndef ok():\n    return find_spec('lib.gone') is not None\nif ok():\n    import lib.gone",
+        F,
+    ),
+    "a keyword that a flag of another method stands for": (
+        "from lib import K\nclass E:\n    def __init__(self):\n        self.k = K(1)\n        self.ok = supports_kw(self.k.go, 'out')\n"
+        "    def g(self):\n        if self.ok:\n            self.k.go(out=1)",
+        K,
+    ),
+    "a keyword that a signature was asked for": (
+        "import lib, inspect\ndef g():\n    kw = {}\n    if 'c' in inspect.signature(lib.f).parameters:\n        kw['c'] = 1\n    lib.f(1, **kw)",
+        F,
+    ),
+    "a keyword added by its value, with the error caught": (
+        "import lib\ndef g(x):\n    try:\n        kw = {}\n        if x:\n            kw['c'] = x\n        lib.f(1, **kw)\n    except Exception:\n        pass",
+        F,
+    ),
+}
+
+SILENT = {
+    "an implicit module attribute": ("import lib\nlib.__file__\nlib.__path__", F),
+    "a method that is bound anew": (
+        "from lib import K\nk = K(1)\nk.go = None\ndef g():\n    k.go(anything=1)",
+        K,
+    ),
+    "a local of two types": (
+        "from lib import K\ndef g(x, y):\n    k = x\n    if y:\n        k = K(1)\n    k.stop()",
+        K,
+    ),
+    "isinstance of another class": (
+        "from lib import K\nfrom eng.own import Own\ndef g():\n    k = K(1)\n    assert isinstance(k, Own)\n    k.stop()",
+        K,
+    ),
+    "a decorator that takes a keyword out": (
+        "import lib\nlib.f(1, skip=True)",
+        "import functools\ndef d(f):\n    @functools.wraps(f)\n    def w(*a, **k):\n        k.pop('skip', None)\n        return f(*a, **k)\n    return w\n@d\ndef f(a): ...",
+    ),
+    "a decorator that is not shown": ("import lib\nlib.f(1, c=2)", "from other import d\n@d\ndef f(a): ..."),
+    "overloads": (
+        "import lib\nlib.f(1, c=2)",
+        "from typing import overload\n@overload\ndef f(a): ...\ndef f(a, c=1): ...",
+    ),
+    "a module that answers for its names": (
+        "from lib import anything",
+        "import importlib\ndef __getattr__(name):\n    return importlib.import_module('.' + name, __name__)",
+    ),
+    "a star import from outside": ("from lib import anything", "from elsewhere import *"),
+    "a keyword that **kwargs takes": ("import lib\nlib.f(c=1)", "def f(**k): ..."),
+    "keywords of two branches that exclude each other": (
+        "import lib\ndef g(x):\n    if x:\n        kw = {'a': 1}\n        lib.f(**kw)\n    else:\n        kw = {'c': 1}\n        lib.h(**kw)",
+        F + "\ndef h(c): ...",
+    ),
+    "dictionaries that come from outside": ("import lib\ndef g(kw):\n    lib.f(1, **kw)", F),
+    "an attribute that a derived class has": (
+        "from lib import K\ndef g(k: K):\n    k.stop()",
+        "class K: ...\nclass L(K):\n    def stop(self): ...",
+    ),
+    "a dataclass": (
+        "from lib import D\nD(a=1, b=2)",
+        "from dataclasses import dataclass\n@dataclass\nclass D:\n    a: int\n    b: int = 1",
+    ),
+    "a stub of a compiled module": (
+        "from lib.native import x",
+        {"lib/__init__.py": "", "lib/native.cpython-311.so": ""},
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", HARMFUL)
+def test_what_is_asked_in_vain_is_found_where_it_is_asked(shape: str) -> None:
+    engine, library, expected = HARMFUL[shape]
+    assert expected in seen(pair(engine, library))
+
+
+@pytest.mark.parametrize("shape", HARMLESS)
+def test_what_is_guarded_is_said_to_be_and_no_more(shape: str) -> None:
+    found = [one for one in findings(pair(*HARMLESS[shape])) if one.rule != "python-lane"]
+    assert all(one.severity is Severity.GUARDED for one in found), found
+
+
+@pytest.mark.parametrize("shape", SILENT)
+def test_what_the_text_does_not_show_to_be_missing_is_not_reported(shape: str) -> None:
+    assert seen(pair(*SILENT[shape])) == []
+
+
+SITU = "from enum import IntEnum\nclass A(IntEnum):\n    Silu = 1\n"
+PROBE = (
+    "def has_situ():\n    try:\n        from lib import A\n    except ImportError:\n        return False\n    return hasattr(A, 'Situ')\n"
+    "class Experts:\n    def supports(self):\n        return has_situ()\n"
+)
+
+
+def test_a_probe_that_is_false_off_the_engines_pin_is_a_lost_lane_that_names_what_is_lost_and_who_asks() -> None:
+    (one,) = findings(pair(PROBE, SITU, ["lib==3.0"]))
+    assert (one.severity, "Situ" in one.message, "Experts.supports" in one.message) == (Severity.DOWNGRADE, True, True)
+    assert one.resolution == "Install lib==3.0, which eng==1.0 asks for."
+
+
+def test_a_probe_that_is_false_at_the_engines_own_pin_loses_nothing() -> None:
+    (one,) = findings(pair(PROBE, SITU, ["lib==2.0"]))
+    assert one.severity is Severity.GUARDED
+
+
+def test_a_probe_that_holds_is_not_reported() -> None:
+    assert seen(pair(PROBE, SITU + "    Situ = 2\n")) == []
+
+
+def test_a_missing_member_that_the_models_config_asks_for_stops_the_start() -> None:
+    installed = pair("from lib import A\ndef g():\n    return A.Situ", SITU)
+    (one,) = findings(installed, model={"text_config": {"hidden_act": "situ"}})
+    assert (one.severity, one.applies) == (Severity.START, Applies.YES)
+
+
+REGISTRY = {
+    "eng/registry.py": (
+        "from enum import Enum\nclass B(Enum):\n    FAST = 'eng.run.Fast'\n    def get_class(self):\n        return import_module(self.value)"
+    ),
+    "eng/run.py": "from lib import gone\nclass Fast: ...",
+}
+
+
+def test_a_backend_whose_import_error_is_taken_as_an_answer_is_passed_over() -> None:
+    chooser = "from eng.registry import B\ndef choose(b: B):\n    try:\n        return b.get_class()\n    except ImportError:\n        return None"
+    assert seen(pair({**REGISTRY, "eng/choose.py": chooser}, F)) == ["python-name downgrade eng/run.py:1"]
+
+
+def test_a_backend_that_nobody_catches_fails_where_it_is_chosen() -> None:
+    assert seen(pair(REGISTRY, F)) == ["python-name path eng/run.py:1"]
+
+
+@pytest.mark.parametrize(
+    ("capability", "applies"), [((12, 0), Applies.YES), ((10, 3), Applies.NO), (None, Applies.UNKNOWN)]
+)
+def test_a_file_for_one_gpu_and_one_model_applies_to_those(capability, applies) -> None:
+    installed = pair({"eng/models/deep_v4/attn_sm120.py": "import lib\ndef g():\n    lib.f(1, c=2)"}, F)
+    (one,) = findings(installed, capability=capability, model={"model_type": "deep_v4"})
+    assert (one.severity, one.applies) == (Severity.PATH, applies)
+
+
+def test_a_plugin_that_imports_what_the_engine_no_longer_has_matters_where_it_is_used() -> None:
+    installed = pair("", {"lib/__init__.py": "", "lib/integrations/eng.py": "from eng.old import Tokenizer"})
+    assert seen(installed) == ["python-plugin opt-in lib/integrations/eng.py:1"]
+
+
+def test_a_file_that_cannot_be_parsed_is_said_not_to_be_checked() -> None:
+    asked = Subject(installed=pair("import lib\ndef (", F), engine="eng")
+    (one,) = [one for rule in RULES for one in rule.check(asked)]
+    assert isinstance(one, NotChecked)
+
+
+def test_a_library_that_is_not_installed_is_not_asked() -> None:
+    assert seen(pair("from elsewhere import gone", F)) == []
+
+
+def test_what_a_start_calls_stops_it_only_on_the_gpus_that_it_is_for() -> None:
+    text = (
+        "import lib\nfrom eng.platform import current\ndef warm():\n    from lib import gone\n"
+        "def compile_or_warm_up_model():\n    if current.has_device_capability(90):\n        warm()\n"
+    )
+    installed = pair({"vllm/__init__.py": "", "vllm/run.py": text}, F)
+    vllm = distribution("vllm", "1.0", {"vllm/__init__.py": "", "vllm/run.py": text})
+    engine = type(installed)(engine=vllm, others=installed.others)
+    assert seen(engine, capability=(10, 3)) == ["python-name start vllm/run.py:4"]
+    assert seen(engine, capability=(8, 0)) == ["python-name path vllm/run.py:4"]

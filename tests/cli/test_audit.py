@@ -1,0 +1,149 @@
+"""``dayzero audit`` and ``dayzero first`` on small wheels, as somebody types them."""
+
+import json
+
+import pytest
+from tests.simulators.wheels import make_wheel
+
+from dayzero.cli.main import run
+
+MODELS = "vllm/model_executor/models/registry.py"
+PARSER = "def make_arg_parser(parser):\n    parser.add_argument('--port')\n    return parser\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYZERO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "config.json").write_text(json.dumps({"architectures": ["KimiK3ForConditionalGeneration"]}))
+    return tmp_path
+
+
+def sglang(folder, version="0.5.16", text="EntryClass = [A]\n", requires=(), **more: object):
+    return make_wheel(folder / "w", "sglang", version, {"sglang/srt/models/a.py": text}, requires=requires, **more)
+
+
+def audit(folder, *words: str):
+    return run(["audit", str(folder / "config.json"), *words])
+
+
+def test_a_start_finding_ends_with_code_1_and_says_where_and_what_to_do(folder, capsys):
+    (folder / "config.json").write_text(
+        json.dumps({"architectures": ["KimiK3ForConditionalGeneration"], "auto_map": {"AutoModel": "m.K"}})
+    )
+    assert audit(folder, "--engine", str(sglang(folder)), "--system", "8xb300") == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("REFUTED: architecture not registered: KimiK3ForConditionalGeneration")
+    assert "START: it will not start\n" in printed
+    assert "    at sglang 0.5.16: sglang/srt/models\n" in printed
+    assert "-> Use sglang 0.5.17, the first release that registers it." in printed
+
+
+def test_json_carries_the_verdict_the_findings_and_what_was_not_checked(folder, capsys):
+    wheel = sglang(folder, requires=["transformers<5"])
+    make_wheel(folder / "w", "transformers", "5.3.0", {"transformers/__init__.py": ""})
+    assert run(["audit", "--engine", str(wheel.parent), "--output-format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["schema"], document["verdict"]) == ("dayzero/audit/v2", "refuted")
+    (one,) = document["findings"]
+    assert (one["rule"], one["severity"], one["refutes"]) == ("pin-conflict", "path", True)
+    assert one["engine_location"]["quote"] == "Requires-Dist: transformers<5"
+    assert one["library_location"]["artifact"] == "transformers 5.3.0"
+    assert one["resolution"] == "Install transformers<5."
+    assert isinstance(document["not_checked"], list)
+
+
+def test_sarif_has_a_rule_a_level_and_a_place_for_each_result(folder, capsys):
+    wheel = sglang(folder, requires=["transformers<5"])
+    make_wheel(folder / "w", "transformers", "5.3.0", {"transformers/__init__.py": ""})
+    assert run(["audit", "--engine", str(wheel.parent), "--output-format", "sarif"]) == 1
+    log = json.loads(capsys.readouterr().out)
+    (done,) = log["runs"]
+    (result,) = done["results"]
+    assert log["version"] == "2.1.0"
+    assert (result["ruleId"], result["level"]) == ("pin-conflict", "error")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "sglang-0.5.16/METADATA"
+    assert result["ruleId"] in {rule["id"] for rule in done["tool"]["driver"]["rules"]}
+
+
+def test_versions_that_pip_froze_are_compared_without_their_files(folder, capsys):
+    (folder / "freeze.txt").write_text("# env\ntransformers==5.3.0\nsglang @ file:///x\n-e git+https://x\n")
+    wheel = sglang(folder, requires=["transformers<5"])
+    assert run(["audit", "--engine", str(wheel), "--freeze", str(folder / "freeze.txt")]) == 1
+    assert "5.3.0 is installed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("config", ["{}", '{"architectures": []}', '{"architectures": "K"}'])
+def test_a_model_without_architectures_is_undecided_never_a_pass(folder, capsys, config):
+    (folder / "config.json").write_text(config)
+    assert audit(folder, "--engine", str(sglang(folder))) == 3
+    assert "names no architectures" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--engine", "vllm==0.27.0", "--offline"), 3, "vllm==0.27.0 is not kept here"),
+        (("--engine", "nowhere.whl"), 2, "nowhere.whl holds no distribution"),
+        ((), 2, "neither a package nor an engine"),
+        (("--engine", "vllm==not a version"), 2, "vllm==not a version"),
+        (("--engine", "W", "--system", "8xb999"), 2, "no GPU kind"),
+        (("--engine", "W", "--env", "NOVALUE"), 2, "not an environment variable"),
+        (("--engine", "W", "--freeze", "gone.txt"), 2, "gone.txt cannot be read"),
+    ],
+)
+def test_what_cannot_be_used_is_an_error_with_a_hint(folder, capsys, words, code, said):
+    wheel = str(sglang(folder))
+    assert audit(folder, *(wheel if word == "W" else word for word in words)) == code
+    error = capsys.readouterr().err
+    assert said in error
+    assert "\nhint: " in error
+
+
+@pytest.mark.parametrize("text", ["not json", "[1]", '"x"', "[" * 100_000, "\xff"])
+def test_a_configuration_that_is_none_is_refused(folder, capsys, text):
+    (folder / "config.json").write_bytes(text.encode("latin-1"))
+    assert audit(folder, "--engine", str(sglang(folder))) == 2
+    assert "config.json" in capsys.readouterr().err
+
+
+def test_a_wheel_with_another_file_than_its_record_lists_ends_with_code_4(folder, capsys):
+    assert audit(folder, "--engine", str(sglang(folder, wrong=["sglang/srt/models/a.py"]))) == 4
+    assert "RECORD" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def (", "x = " + "(" * 3000 + ")" * 3000, "\0", "from sglang.srt.models.a import b\nb.register('x', Auto)\n"],
+)
+def test_python_that_cannot_be_read_or_imports_itself_never_raises(folder, capsys, text):
+    files = {
+        "sglang/srt/models/k.py": "EntryClass = KimiK3ForConditionalGeneration\n",
+        "sglang/a.py": f"version != '1.2'\n{text}",
+    }
+    wheel = make_wheel(folder / "w", "sglang", "0.5.18", files)
+    assert audit(folder, "--engine", str(wheel)) in {0, 3}
+    assert capsys.readouterr().out.startswith(("PROVEN", "UNDECIDED"))
+
+
+def test_the_first_release_among_those_that_are_kept_is_found_and_audited(folder, capsys, monkeypatch):
+    for version, text in (
+        ("0.5.16", "EntryClass = [A]\n"),
+        ("0.5.17", "EntryClass = [KimiK3ForConditionalGeneration]\n"),
+    ):
+        sglang(folder, version, text)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder / "w"))
+    for version in ("0.5.16", "0.5.17"):
+        run(["audit", "--engine", f"sglang=={version}"])
+    capsys.readouterr()
+    assert run(["first", str(folder / "config.json"), "--engine", "sglang", "--offline"]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "sglang 0.5.17 is the first release that registers KimiK3ForConditionalGeneration; 0.5.16 does not" in printed
+    )
+    (folder / "config.json").write_text(json.dumps({"architectures": ["Other"]}))
+    assert (
+        run(["first", str(folder / "config.json"), "--engine", "sglang", "--offline", "--output-format", "json"]) == 1
+    )
+    assert json.loads(capsys.readouterr().out)["first"] == ""
