@@ -1,46 +1,9 @@
 """What vLLM decides about memory, looked up by version."""
 
-import re
-import tomllib
-from collections.abc import Mapping
-from functools import lru_cache
-from importlib.resources import files
-from typing import Any
+from typing import Final
 
-from dayzero.core.errors import InputError
+from dayzero.engines.versioned_facts import VersionedFacts
 
+_FACTS: Final = VersionedFacts(package="dayzero.engines.vllm.memory", engine="vLLM", example="0.27.1")
 
-def fact(name: str, version: str) -> Mapping[str, Any]:
-    """Give the entry of a fact that holds for a version.
-
-    Raises:
-        InputError: The version has another form.
-    """
-    asked = release(version)
-    return max(
-        (entry for entry in _document()[name] if release(entry["since"]) <= asked), key=lambda e: release(e["since"])
-    )
-
-
-def measured(name: str) -> Mapping[str, Any]:
-    """Give figures that were fitted to runs."""
-    found: Mapping[str, Any] = _document()[name]
-    return found
-
-
-@lru_cache(maxsize=64)
-def release(version: str) -> tuple[int, ...]:
-    """Read the numbers of a version: ``0.27.1rc2.dev3`` is ``(0, 27, 1)``.
-
-    Raises:
-        InputError: It does not begin with a number.
-    """
-    found = re.match(r"v?(\d+(?:\.\d+)*)", version, re.ASCII)
-    if not found:
-        raise InputError(f"not a version of vLLM: {version!r}", hint="Give it as 0.27.1.")
-    return tuple(int(part) for part in found[1].split("."))
-
-
-@lru_cache(maxsize=1)
-def _document() -> Mapping[str, Any]:
-    return tomllib.loads(files("dayzero.engines.vllm.memory").joinpath("facts.toml").read_text(encoding="utf-8"))
+fact, measured, release = _FACTS.fact, _FACTS.measured, _FACTS.release
