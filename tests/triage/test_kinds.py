@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.triage.reading import read
 
-from dayzero.triage.model import CauseNotInLog, NamedWall, RootFound
+from dayzero.triage.model import CauseNotInLog, NamedWall, Role, RootFound, Started
 
 HEADER = "Traceback (most recent call last):"
 FRAME = '  File "/opt/site-packages/vllm/a.py", line 3, in f'
@@ -193,6 +193,7 @@ def test_the_runtimes_own_error_explains_the_assertion_that_python_quotes():
         ("acme._bindings.nixlBackendError: NIXL_ERR_BACKEND", "collective"),
         ("OSError: [Errno 116] Stale file handle: '/models/acme/a.safetensors'", "host-io"),
         ("zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:5570')", "host-io"),
+        ("torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use", "host-io"),  # noqa: E501
     ],
 )  # fmt: skip
 def test_an_exception_names_its_wall(error: str, named: str):
@@ -304,3 +305,82 @@ def test_an_editable_install_has_the_fingerprint_of_an_installed_one():
     lines = raised("ValueError: no")
     elsewhere = [line.replace("/opt/site-packages/vllm", "/home/acme/src/vllm/vllm") for line in lines]
     assert found(*lines).fingerprint == found(*elsewhere).fingerprint
+
+
+# What clears away the rest after a failure: the words of each program, as its source has them.
+CLEARED = [
+    "[shutdown] Executor: workers still running after grace period; sending SIGTERM count=1",
+    "[shutdown] Executor: workers still running after SIGTERM; sending SIGKILL count=1",
+    "[shutdown] Process manager: force killing remaining processes count=1",
+    "Weight cache daemon (pid=7) did not exit within 5s of SIGTERM; sending SIGKILL.",
+    "kill_process_tree: 2 process(es) still alive after 60.0s SIGKILL; pids=[7, 8]",
+    "Sending process 7 closing signal SIGTERM",
+    "Closing process 7 via signal SIGTERM",
+    "Unable to shutdown process 7 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
+    "acme launcher: rank 3 ended with exit code 1, sending SIGKILL to remaining ranks",
+    "acme launcher: sending SIGABRT to rank 3",
+]
+STATUS = "Worker 2 terminated by signal 9"
+
+
+@pytest.mark.parametrize("sent", CLEARED)
+@pytest.mark.parametrize("prefix", ["", "(EngineCore pid=7) WARNING 11-30 01:56:02 [a.py:451] "])
+def test_who_clears_away_the_rest_is_never_the_cause(sent: str, prefix: str):
+    refused = read(f"{prefix}{sent}\n{STATUS}\n".encode())
+    assert isinstance(refused, CauseNotInLog)
+    assert not isinstance(refused.wall, NamedWall)
+    assert [one.line for one in refused.chain] == [1]
+
+
+@pytest.mark.parametrize("sent", CLEARED)
+@pytest.mark.parametrize(
+    "error", [raised("ValueError: no such thing"), ["ERROR 11-30 01:55:53 [a.py:9] The acme did what no rule knows"]]
+)
+def test_an_error_before_the_rest_is_cleared_away_is_the_cause(sent: str, error: list[str]):
+    answer = found(*error, sent, STATUS)
+    assert answer.root.line == len(error)
+    assert (len(error) + 1, Role.CONSEQUENCE) in {(one.line, one.role) for one in answer.chain}
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("systemd[1]: acme.service: start operation timed out. Terminating.", "supervisor-time-limit"),
+        ("systemd[1]: acme.service: State 'stop-sigterm' timed out. Killing.", "supervisor-time-limit"),
+        ("Container failed to exit within 10s of signal 15 - using the force", "supervisor-time-limit"),
+        ("slurmstepd: error: *** STEP 7.0 ON node-1 CANCELLED AT 2026-11-30T01:56:02 DUE TO TIME LIMIT ***", "supervisor-time-limit"),  # noqa: E501
+        ("systemd[1]: acme.service: Killing process 7 (vllm) with signal SIGKILL.", "killed"),
+        ("Subprocess scheduler_0 (pid=7) crashed with exit code -9. Triggering SIGQUIT for cleanup...", "killed"),
+        ("Worker 3 died, exit code -9; sending SIGTERM to the others", "killed"),
+        (STATUS, "killed"),
+    ],
+)  # fmt: skip
+def test_a_supervisors_decision_and_a_signal_from_elsewhere_may_be_the_cause(line: str, rule: str):
+    refused = read(f"{line}\n".encode())
+    assert isinstance(refused, CauseNotInLog)
+    assert isinstance(refused.wall, NamedWall)
+    assert refused.wall.rule == rule
+
+
+def test_a_server_that_served_and_clears_away_its_workers_at_the_end_reports_no_failure():
+    served = ["INFO 11-30 01:54:38 [a.py:3] vLLM API server version 0.26.0", "INFO:     Application startup complete."]
+    answer = read("\n".join([*served, *CLEARED]).encode())
+    assert isinstance(answer, Started)
+    assert answer.later is None
+
+
+def test_a_client_that_lost_the_store_is_fallout_and_a_server_that_could_not_listen_is_not():
+    lost = raised("torch.distributed.DistNetworkError: failed to recv, got 0 bytes", prefix="(Worker pid=8) ")
+    taken = raised(
+        "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address."
+        " port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
+        prefix="(Worker pid=7) ",
+    )
+    answer = found(*lost, *taken)
+    assert answer.root.line == len(lost) + len(taken)
+    assert [(one.name, one.value) for one in answer.numbers] == [("port", "29500")]
+
+
+def test_a_native_stack_that_a_warning_prints_names_no_cause():
+    stack = ["frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x9d (0x7f in libc10.so)"]
+    assert isinstance(read("\n".join(stack).encode()), CauseNotInLog)

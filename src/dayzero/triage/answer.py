@@ -105,7 +105,8 @@ def _started(attempt: Attempt, log: Log, speech: Speech, walls: Sequence[WallRul
     after = tuple(entry for entry in attempt.entries if entry.number > number)
     context = Context(after, tuple(traces(after, speech.ends_message)), walls)
     hard = [one for one in candidates.exceptions(context, speech) if not one.soft and not one.fallout]
-    later = next((root_link(one) for one in hard), None) or next(reports(context, speech), None)
+    fell = (one for one in reports(context, speech) if one.role is not Role.CONSEQUENCE)
+    later = next((root_link(one) for one in hard), None) or next(fell, None)
     text = marker.text if marker else ""
     return Started(marker=link(Role.SERVER, number, text), later=later, log=log)
 

@@ -28,9 +28,9 @@ _COMPILER = re.compile(
 _PIPE = re.compile(
     r"multiprocessing/(?:spawn\.py:(?:_main|spawn_main|main)|(?:connection|reduction|synchronize)\.py:\w+)$"
 )
-# What a traceback leaves where a prefix that nobody knows stands before its lines.
+# A native stack, and what a traceback leaves where a prefix that nobody knows stands before its lines.
 _OF_FRAMES = re.compile(
-    r"File \"[^\"]+\", line \d+|\b(?:raise|except) [\w.]+[(:]|\braise [\w.]+$|Traceback \(most recent call"
+    r"^frame #\d+: |File \"[^\"]+\", line \d+|\b(?:raise|except) [\w.]+[(:]|\braise [\w.]+$|Traceback \(most recent call"
 )
 _RULE = re.compile(r"-{40,}\s*$")  # of a launcher's box
 _SENTENCE = re.compile(r"(?!(?:\[?WARN|\[?INFO|Primary job))(?:\S+ ){3,}\S*[^:\s]\s*$")
@@ -188,6 +188,8 @@ def lines(context: Context, speech: Speech, taken: frozenset[int]) -> Iterator[C
         if (text in seen and seen[text] is None) or belongs_to_traceback(text) or _OF_FRAMES.search(text):
             continue
         reported = speech.report(text)
+        if reported is not None and reported[0] is Role.CONSEQUENCE:
+            continue
         match = _known(entry, context)
         seen[text] = match.rule if match else None
         if match is None and (reported is not None or not (_calls_itself_error(entry) or entry.number in boxed)):

@@ -1,10 +1,12 @@
 """Choose the root among the candidates."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dayzero.triage.candidates import Candidate
+from dayzero.triage.model import Role
 from dayzero.triage.records import Entry
 from dayzero.triage.speech import Speech
 from dayzero.triage.unloaded import asks_for, features
@@ -158,7 +160,15 @@ def choose(  # noqa: PLR0913 - all that a choice weighs
         if cascades and top.raised is None and top.number == entries[0].number:
             return Choice(root=None, explained=None, misleading=(), last=top)  # what stood above it was cut off
         return Choice(root=top, explained=None, misleading=(), last=None)
-    return _without_cause(exceptions, lines)
+    return _without_cause(exceptions, lines, _cleared_away(entries, speech))
+
+
+def _cleared_away(entries: Sequence[Entry], speech: Speech) -> float:
+    """Give the line from which on a program ends by a signal what is left; infinity where none does."""
+    return next(
+        (entry.number for entry in entries if (found := speech.report(entry.text)) and found[0] is Role.CONSEQUENCE),
+        math.inf,
+    )
 
 
 def _says_least(one: Candidate) -> tuple[int, int, int]:
@@ -169,9 +179,13 @@ def _refuses(one: Candidate) -> bool:
     return one.match is not None and one.match.rule.refuses
 
 
-def _without_cause(exceptions: Sequence[Candidate], lines: Sequence[Candidate]) -> Choice:
-    """Refuse where a line only shows that something ended; else take a line that calls itself an error."""
-    refusing = min((one for one in (*exceptions, *lines) if _refuses(one)), key=_says_least, default=None)
+def _without_cause(exceptions: Sequence[Candidate], lines: Sequence[Candidate], cleared: float) -> Choice:
+    """Refuse where a line only shows that something ended; else take a line that calls itself an error.
+
+    What ended from the line ``cleared`` on was ended by the program itself and says nothing.
+    """
+    ended = (one for one in (*exceptions, *lines) if _refuses(one) and one.number < cleared)
+    refusing = min(ended, key=_says_least, default=None)
     if refusing is not None:
         return Choice(root=None, explained=None, misleading=(), last=refusing)
     unknown = _first([one for one in lines if one.match is None and not one.fallout and not one.soft])

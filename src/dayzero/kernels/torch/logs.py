@@ -34,7 +34,8 @@ DIALECT = LogDialect(
             r"Connection (?:closed by|reset by) peer|recvValueWithTimeout failed|failed to recv, got 0 bytes|recvBytes failed"
         ),
         re.compile(
-            r"The client socket has (?:timed out|failed)|Broken pipe|DistNetworkError|process group has been destroyed"
+            r"The client socket has (?:timed out|failed)|Broken pipe|DistNetworkError(?!: The server socket)"
+            r"|process group has been destroyed"
         ),
     ),
     noise=(
