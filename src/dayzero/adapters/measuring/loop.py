@@ -15,7 +15,7 @@ from dayzero.bench.reads import NO_STAMP, RECORD, Kind
 
 _CONNECT_NS: Final = 10_000_000_000
 _MANY: Final = 24  # streams at work, from which on a sleep collects reads instead of one wake-up for each
-_PAUSE_S: Final = 0.00032
+_PAUSE_S: Final = 0.0006
 _LOOK_S: Final = 0.0003
 _IDLE_S: Final = 0.02
 _SPIN_NS: Final = 60_000
@@ -38,7 +38,7 @@ class Loop:
     """Moves streams along: connects, sends, reads, and finds out when a response is whole or lost.
 
     Reads carry the kernel's stamp, so that it does not matter how late they are made. What matters is that what came apart
-    is read apart: while an answer is awaited, no wait is longer than about a third of a millisecond.
+    is read apart: while an answer is awaited, no wait is longer than 0.6 ms.
 
     Args:
         server: Where connections go.
