@@ -47,8 +47,8 @@ kubernetes-tools: $(VENV)/bin/python ## Install helm and kubectl for the tests o
 test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
 	$(BIN)/python -m pytest -m vllm $(ARGS)
 
-test-wheels: $(VENV)/.development ## Run the tests that read the real wheels of engines and libraries
-	$(BIN)/python -m pytest -m wheels $(ARGS)
+test-wheels: $(VENV)/.development ## Run the tests that read the real wheels of engines and libraries (WHEELS=all for every release)
+	WHEELS=$(WHEELS) $(BIN)/python -m pytest -m wheels -v $(if $(filter all,$(WHEELS)),,tests/wheels tests/audit/python/test_wheels.py) $(ARGS)
 
 skypilot-env: ## Install SkyPilot for the tests marked skypilot
 	PYTHON=$(PYTHON) tools/skypilot_env.sh $(DAYZERO_SKYPILOT_ENV)

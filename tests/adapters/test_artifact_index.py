@@ -5,9 +5,10 @@ import sys
 
 import pytest
 from packaging.requirements import Requirement
-from tests.simulators.wheels import make_wheel
+from tests.simulators.wheels import make_sdist, make_wheel
 
 from dayzero.adapters.artifact_index import IndexStore
+from dayzero.adapters.artifact_pack import PackedFiles
 from dayzero.core.errors import InputError, RemoteError
 
 
@@ -38,6 +39,21 @@ def test_a_version_that_has_no_wheel_for_this_platform_names_those_that_there_ar
     with pytest.raises(InputError, match=r"no wheel of vllm==0\.27\.0 for Linux") as raised:
         IndexStore(tmp_path / "cache", sys.executable).fetch(Requirement("vllm==0.27.0"))
     assert "0.26.0" in raised.value.hint
+
+
+def test_what_has_no_wheel_is_read_from_its_sdist_whose_code_is_not_run(tmp_path, shelf):
+    ran = tmp_path / "ran"
+    files = {"flashinfer/__init__.py": "x = 1\n", "setup.py": f"open({str(ran)!r}, 'w')\n"}
+    make_sdist(shelf, "flashinfer-python", "0.2.8", files)
+    kept = IndexStore(tmp_path / "cache", sys.executable).fetch(Requirement("flashinfer-python==0.2.8"))
+    assert (kept.version, kept.file) == ("0.2.8", "flashinfer_python-0.2.8.tar.gz")
+    assert PackedFiles("f", kept.pack).read("flashinfer/__init__.py") == b"x = 1\n"
+    assert not ran.exists()
+
+
+def test_a_wheel_is_preferred_to_an_sdist_of_the_same_version(tmp_path, shelf):
+    make_sdist(shelf, "vllm", "0.26.0", {"vllm/a.py": "x = 3\n"})
+    assert IndexStore(tmp_path / "cache", sys.executable).fetch(Requirement("vllm==0.26.0")).file.endswith(".whl")
 
 
 def test_offline_nothing_is_asked(tmp_path):

@@ -1,6 +1,7 @@
 """``dayzero audit`` and ``dayzero first`` on small wheels, as somebody types them."""
 
 import json
+import struct
 
 import pytest
 from tests.simulators.wheels import make_wheel
@@ -147,3 +148,78 @@ def test_the_first_release_among_those_that_are_kept_is_found_and_audited(folder
         run(["first", str(folder / "config.json"), "--engine", "sglang", "--offline", "--output-format", "json"]) == 1
     )
     assert json.loads(capsys.readouterr().out)["first"] == ""
+
+
+def test_the_first_release_is_found_through_the_index_and_a_damaged_one_is_named(folder, capsys, monkeypatch):
+    for version, classes in (("0.5.15", "A"), ("0.5.16", "A"), ("0.5.17", "KimiK3ForConditionalGeneration")):
+        sglang(folder, version, f"EntryClass = [{classes}]\n")
+    damaged = sglang(folder, "0.5.18")
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder / "w"))
+    words = ["first", str(folder / "config.json"), "--engine", "sglang", "--output-format", "json"]
+    assert run(words) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["first"], document["without"], document["skipped"]) == ("0.5.17", "0.5.16", ["0.5.18"])
+    assert document["audit"]["schema"] == "dayzero/audit/v2"
+    assert run([*words, "--since", "0.5.17"]) == 0
+    assert json.loads(capsys.readouterr().out)["without"] == ""
+    assert run([*words, "--since", "no version"]) == 2
+
+
+def truncated(folder) -> str:
+    wheel = sglang(folder)
+    wheel.write_bytes(wheel.read_bytes()[:-40])
+    return str(wheel)
+
+
+def bomb(folder) -> str:
+    wheel = sglang(folder, text="\0" * (3 << 20))
+    content = bytearray(wheel.read_bytes())
+    struct.pack_into("<I", content, content.index(b"PK\1\2") + 24, 4_000_000_000)
+    wheel.write_bytes(content)
+    return str(wheel)
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "said"),
+    [
+        (truncated, 2, "cannot be read"),
+        (bomb, 2, "from almost nothing"),
+        (lambda folder: str(sglang(folder, wrong=["sglang/srt/models/a.py"])), 4, "RECORD"),
+        (lambda _: "sglang==9.9.9", 2, "no wheel of sglang==9.9.9"),
+        (lambda _: "http://127.0.0.1:9/sglang-1-py3-none-any.whl", 3, "127.0.0.1:9"),
+    ],
+)
+@pytest.mark.parametrize("output", ["text", "json", "sarif"])
+def test_a_build_that_cannot_be_read_is_an_error_and_never_a_pass(  # noqa: PLR0913, PLR0917
+    folder, capsys, monkeypatch, made, code, said, output
+):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    assert audit(folder, "--engine", made(folder), "--output-format", output) == code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert said in printed.err
+    assert "\nhint: " in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_no_network_is_a_remote_failure(folder, capsys, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert audit(folder, "--engine", "sglang==0.5.16") == 3
+    assert "could not fetch sglang==0.5.16" in capsys.readouterr().err
+    assert run(["audit", "org/name", "--engine", str(sglang(folder))]) == 3
+    assert "did not give the config.json of org/name@main" in capsys.readouterr().err
+
+
+def test_a_model_may_be_named_as_the_hub_names_it_and_is_then_kept(folder, capsys):
+    kept = folder / "cache" / "models" / "org--name" / "main.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes((folder / "config.json").read_bytes())
+    wheel = sglang(folder, "0.5.17", "EntryClass = [KimiK3ForConditionalGeneration]\n")
+    assert run(["audit", "org/name", "--engine", str(wheel), "--offline"]) == 0
+    assert "for name" in capsys.readouterr().out
+    assert run(["audit", "org/other", "--engine", str(wheel), "--offline"]) == 3

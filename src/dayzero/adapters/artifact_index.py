@@ -10,6 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from dayzero.adapters import pip_sdist
 from dayzero.adapters.artifact_pack import name_and_version, packed
 from dayzero.adapters.disk import write_whole
 from dayzero.core.errors import InputError, RemoteError
@@ -21,21 +22,30 @@ _NETWORK = re.compile(
     r"Retrying|ConnectionError|NameResolution|ProxyError|SSLError|HTTP error|timed out|403|401", re.IGNORECASE
 )
 _NONE = re.compile(r"No matching distribution|Could not find a version", re.IGNORECASE)
+_DAMAGED = re.compile(r"Wheel .* located at .* is invalid")
 _OFFERED = re.compile(r"\(from versions: ([^)]*)\)")
 _NEWEST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of a distribution: its name, version and archive."""
+    """What is kept of a distribution.
+
+    Attributes:
+        name: Its name.
+        version: Its version.
+        pack: The archive, under the digest of the file that it was made from.
+        file: Name of that file.
+    """
 
     name: str
     version: str
     pack: Path
+    file: str
 
 
 class IndexStore:
-    """Fetches wheels for Linux on x86-64 and keeps their text; a wheel that is kept is not asked for again.
+    """Fetches wheels for Linux on x86-64, where there is none sdists, and keeps their text; what is kept is not asked for again.
 
     Args:
         folder: Cache folder.
@@ -57,7 +67,7 @@ class IndexStore:
         """Give a distribution; for a range of versions the one that pip would install.
 
         Raises:
-            InputError: The index has no such version for Linux on x86-64.
+            InputError: The index has no such version, neither for Linux on x86-64 nor as an sdist.
             RemoteError: The index could not be asked, or may not be.
         """
         wanted = f"{canonicalize_name(requirement.name)}{requirement.specifier}"
@@ -70,7 +80,7 @@ class IndexStore:
                 f"{wanted} is not kept here, and the index may not be asked", hint="Leave --offline away once."
             )
         with tempfile.TemporaryDirectory() as scratch:
-            wheel = self._download(wanted, Path(scratch))
+            wheel = self._download(requirement, wanted, Path(scratch))
             name, version = name_and_version(wheel.name)
             pack = packed(wheel, self.packs)
             document = {
@@ -81,7 +91,7 @@ class IndexStore:
                 "pack": pack.name,
             }
         write_whole(note, json.dumps(document).encode())
-        return Kept(name, version, pack)
+        return Kept(name, version, pack, wheel.name)
 
     def versions(self, name: str) -> tuple[str, ...]:
         """List the versions that the index offers, newest first, pre-releases left out.
@@ -104,24 +114,42 @@ class IndexStore:
         notes = (self.packs / "by-name").glob(f"{prefix}*.json")
         return tuple(sorted(note.name.removeprefix(prefix).removesuffix(".json") for note in notes))
 
-    def _download(self, wanted: str, folder: Path) -> Path:
-        self._pip("download", "--no-deps", "--dest", str(folder), *_target(), wanted)
+    def _download(self, requirement: Requirement, wanted: str, folder: Path) -> Path:
+        try:
+            self._pip("download", "--no-deps", "--dest", str(folder), *_target(), wanted)
+        except InputError:
+            found = self._sdist(requirement, folder)
+            if found is None:
+                raise
+            return found
         return next(folder.glob("*.whl"))
 
+    def _sdist(self, requirement: Requirement, folder: Path) -> Path | None:
+        """Fetch the sdist of what has no wheel; ``pip download`` would run its code to learn its metadata."""
+        name, specifier = canonicalize_name(requirement.name), str(requirement.specifier)
+        self._run(self._python, str(Path(pip_sdist.__file__)), str(folder), name, specifier)
+        return next((one for one in folder.iterdir() if one.name.endswith(".tar.gz")), None)
+
     def _pip(self, *words: str) -> str:
-        command = [self._python, "-m", "pip", *words, "--disable-pip-version-check", "--no-input", "--retries", "1"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)  # noqa: S603
-        except subprocess.TimeoutExpired as error:
-            raise RemoteError(f"pip took longer than {_TIMEOUT_S} s", hint="Try again on a faster link.") from error
+        options = ("--disable-pip-version-check", "--no-input", "--retries", "1")
+        done = self._run(self._python, "-m", "pip", *words, *options)
         if done.returncode == 0:
             return done.stdout
         raise _refusal(done.stderr, words[-1] if words[0] == "download" else words[2])
+
+    @staticmethod
+    def _run(*command: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)  # noqa: S603
+        except subprocess.TimeoutExpired as error:
+            raise RemoteError(f"pip took longer than {_TIMEOUT_S} s", hint="Try again on a faster link.") from error
 
 
 def _refusal(said: str, wanted: str) -> InputError | RemoteError:
     if "No module named pip" in said:
         return RemoteError("pip is not installed here", hint="Install it: python -m ensurepip.")
+    if _DAMAGED.search(said):
+        return InputError(f"the index's wheel of {wanted} is damaged", hint="Fetch it again, or use another version.")
     if _NETWORK.search(said) or not _NONE.search(said):
         lines = [line for line in said.splitlines() if line.startswith("ERROR")] or [said.strip()[-200:]]
         return RemoteError(
@@ -133,7 +161,7 @@ def _refusal(said: str, wanted: str) -> InputError | RemoteError:
     newest = (
         f"Newest are {', '.join(versions[-_NEWEST_NAMED:])}." if versions else "Give a wheel or an sdist as a file."
     )
-    return InputError(f"the index offers no wheel of {wanted} for Linux on x86-64", hint=newest)
+    return InputError(f"the index offers no wheel of {wanted} for Linux on x86-64, and no sdist", hint=newest)
 
 
 def _target() -> tuple[str, ...]:
@@ -147,7 +175,7 @@ def _target() -> tuple[str, ...]:
 def _noted(note: Path, packs: Path) -> Kept | None:
     try:
         document = json.loads(note.read_bytes())
-        kept = Kept(document["name"], document["version"], packs / document["pack"])
+        kept = Kept(document["name"], document["version"], packs / document["pack"], document["file"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return kept if kept.pack.is_file() else None

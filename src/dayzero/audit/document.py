@@ -35,11 +35,32 @@ def document(audit: Audited, subject: Subject, model: str) -> Mapping[str, objec
 
 def sarif(audit: Audited, rules: Sequence[Rule], version: str) -> Mapping[str, object]:
     """Write an audit as a SARIF 2.1.0 log; a place inside a wheel becomes ``DISTRIBUTION/FILE``."""
-    described = [{"id": rule.id, "shortDescription": {"text": rule.question}} for rule in rules]
     notifications = [
         {"level": "warning" if one.needed else "note", "message": {"text": f"{one.what}: {one.why}"}}
         for one in audit.not_checked
     ]
+    return sarif_log(version, rule_descriptions(rules), [_result(one) for one in audit.findings], notifications)
+
+
+def rule_descriptions(rules: Sequence[Rule]) -> tuple[Mapping[str, object], ...]:
+    """Describe rules as SARIF does."""
+    return tuple({"id": rule.id, "shortDescription": {"text": rule.question}} for rule in rules)
+
+
+def sarif_log(
+    version: str,
+    described: Sequence[Mapping[str, object]],
+    results: Sequence[Mapping[str, object]],
+    notifications: Sequence[Mapping[str, object]],
+) -> Mapping[str, object]:
+    """Frame results as a SARIF 2.1.0 log of one run.
+
+    Args:
+        version: Version of this program.
+        described: The rules.
+        results: What was found.
+        notifications: What was not looked at.
+    """
     return {
         "$schema": _SARIF,
         "version": "2.1.0",
@@ -49,11 +70,11 @@ def sarif(audit: Audited, rules: Sequence[Rule], version: str) -> Mapping[str, o
                     "driver": {
                         "name": "dayzero audit",
                         "version": version,
-                        "rules": described,
+                        "rules": list(described),
                     }
                 },
-                "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notifications}],
-                "results": [_result(one) for one in audit.findings],
+                "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(notifications)}],
+                "results": list(results),
             }
         ],
     }

@@ -2,7 +2,7 @@
 
 import ast
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -59,6 +59,7 @@ class PythonFiles:
     def __init__(self, distributions: tuple[Distribution, ...]) -> None:
         self._distributions = distributions
         self._bytes: dict[str, bytes] = {}
+        self._below: dict[str, Sequence[tuple[str, bytes | None]]] = {}
         self._parsed: dict[str, Module | Place] = {}
 
     @cached_property
@@ -104,16 +105,30 @@ class PythonFiles:
             words: What to look for.
             below: Only this package and what is below it.
         """
-        for name in self.modules:
-            if below and name != below and not name.startswith(f"{below}."):
-                continue
-            try:
-                content = self.read(name)
-            except DayzeroError:
-                yield name
-            else:
-                if any(word in content for word in words):
-                    yield name
+        texts = self._texts(below)
+        if len(words) == 1:
+            (word,) = words
+            yield from (name for name, content in texts if content is None or word in content)
+        else:
+            yield from (name for name, content in texts if content is None or any(word in content for word in words))
+
+    def _texts(self, below: str) -> Sequence[tuple[str, bytes | None]]:
+        """Give a package's modules with their text, ``None`` where one cannot be read."""
+        if below not in self._below:
+            inside = f"{below}."
+            names = (one for one in self.modules if not below or one == below or one.startswith(inside))
+            self._below[below] = [(name, self._known(name)) for name in names]
+        return self._below[below]
+
+    def text(self, module: str) -> bytes:
+        """Read a module's file; nothing where it cannot be read."""
+        return self._known(module) or b""
+
+    def _known(self, name: str) -> bytes | None:
+        try:
+            return self.read(name)
+        except DayzeroError:
+            return None
 
     def parsed(self, module: str) -> Module | Place:
         """Parse a module: its syntax, or the place of a file that cannot be parsed with the reason as its quote."""

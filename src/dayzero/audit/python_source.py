@@ -18,6 +18,8 @@ _QUOTE = 200
 
 Definer: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# What holds statements: the fields of statements, and of the parts of ``try`` and ``match``, in the order of their grammar.
+_BLOCKS = ("cases", "body", "handlers", "orelse", "finalbody")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,28 @@ def class_named(builds: Sequence[BuildFiles], name: str, near: Module) -> Defini
     here = Sources(modules=(near,), unread=()).definitions(name)
     found = here or sources(builds, f"class {name}").definitions(name)
     return found[0] if len(found) == 1 and isinstance(found[0].node, ast.ClassDef) else None
+
+
+def nodes_of(node: ast.AST) -> list[ast.AST]:
+    """Give a node and every node below it, breadth first as ``ast.walk`` does, without the marks of use (``Load``)."""
+    found = [node]
+    for one in found:  # grows while it is gone through
+        for field in one._fields:
+            value = getattr(one, field, None)
+            if isinstance(value, list):
+                found += [inner for inner in value if isinstance(inner, ast.AST)]
+            elif isinstance(value, ast.AST) and field != "ctx":
+                found.append(value)
+    return found
+
+
+def statements_of(node: ast.AST) -> list[ast.AST]:
+    """Give a node and every statement below it in the order of :func:`nodes_of`; expressions are not gone into."""
+    found = [node]
+    for one in found:  # grows while it is gone through
+        for field in _BLOCKS:
+            found += getattr(one, field, ())
+    return found
 
 
 def last_name(node: ast.expr) -> str:

@@ -22,6 +22,7 @@ COMMANDS = (
     CommandEntry("demo", "dayzero.cli.demo:demo", "Show me the whole job on this machine"),
     CommandEntry("audit", "dayzero.cli.audit:audit", "Can this build serve this model, before it is started?"),
     CommandEntry("first", "dayzero.cli.first:first", "Which release serves it first, and what still fails on it?"),
+    CommandEntry("repin", "dayzero.cli.repin:repin", "Are newer pins proven for this package, and what would change?"),
     CommandEntry("triage", "dayzero.cli.triage:triage", "What killed this start, and what resolves it?"),
     CommandEntry("fit", "dayzero.cli.fit:fit", "Does it fit, and with what headroom?"),
     CommandEntry("weights", "dayzero.cli.weights:weights", "Put a package's pinned weights into a folder, verified"),

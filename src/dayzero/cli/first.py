@@ -33,7 +33,7 @@ def first(  # noqa: PLR0913  (each is a word of the command line)
     Exit code 0: there is one. 1: no release has it.
 
     Args:
-        model: The model's config.json or its folder.
+        model: The model's config.json, its folder or its name on the hub.
         engine: The engine's name on the package index, vllm or sglang.
         system: The GPUs, 8xb300.
         since: Look at no release before this one.

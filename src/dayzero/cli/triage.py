@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import cyclopts
 
 from dayzero.audit.model import Check
-from dayzero.cli.audit import check_document
+from dayzero.cli.audit_package import check_document
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import print_json
 from dayzero.cli.triage_text import answer_rows, audit_rows, print_rows, print_table

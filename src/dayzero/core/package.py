@@ -50,6 +50,21 @@ class Unmeasured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What the package waits for before its next version, and how a build's files show that it is there.
+
+    Attributes:
+        when: The condition, in words.
+        kind: What to look for: ``module``, ``symbol`` (``module:name``), ``architecture`` or ``flag``.
+        wanted: Its name.
+    """
+
+    when: str
+    kind: str
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One entry of the package's changelog."""
 
@@ -76,6 +91,7 @@ class Package:
         claims: Which numbers the card shows.
         unmeasured: Which topics have no number.
         changes: What changed, newest first.
+        conditions: What it waits for before its next version.
     """
 
     name: str
@@ -90,6 +106,7 @@ class Package:
     claims: tuple[ClaimRef, ...]
     unmeasured: tuple[Unmeasured, ...]
     changes: tuple[Change, ...]
+    conditions: tuple[Condition, ...] = ()
 
     def slug(self, claim: ClaimRef) -> str:
         """Give the claim's handle in the ledger."""

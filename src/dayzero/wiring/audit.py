@@ -14,6 +14,7 @@ from dayzero.adapters.artifact_open import open_given, with_metadata
 from dayzero.adapters.artifact_pack import PackedFiles
 from dayzero.adapters.artifact_range import open_url
 from dayzero.adapters.given_builds import InstalledFiles
+from dayzero.adapters.hub_config import HubConfigs, HubName, hub_name
 from dayzero.audit.architectures import ModelRegistry, architectures_of
 from dayzero.audit.finding import NotChecked
 from dayzero.audit.installed import Distribution, Installed
@@ -23,10 +24,10 @@ from dayzero.audit.requirements import asked_by
 from dayzero.audit.rules import Rule, Subject
 from dayzero.core.accelerators import accelerator
 from dayzero.core.errors import DayzeroError, InputError, IntegrityError
-from dayzero.core.hardware import parse_system
+from dayzero.core.hardware import System, parse_system
 from dayzero.wiring.collector import uncollected
 from dayzero.wiring.installed import load, named
-from dayzero.wiring.settings import cache_folder, python_executable
+from dayzero.wiring.settings import cache_folder, hub_endpoint, hub_offline, hub_token, python_executable
 
 RULES, REGISTRIES = "dayzero.audit_rules", "dayzero.model_registries"
 ENGINES = ("vllm", "sglang")
@@ -41,7 +42,7 @@ class Question:
     """What was asked on the command line.
 
     Attributes:
-        target: The model's ``config.json`` or its folder, or ``""``.
+        target: The model's ``config.json``, its folder or its name on the hub, or ``""``.
         engine: ``NAME==VERSION``, a path or a URL; ``""`` takes it from ``freeze``.
         beside: What is installed beside it, each as ``engine``.
         system: ``8xb300``, or ``""``.
@@ -92,23 +93,41 @@ def index(*, offline: bool) -> IndexStore:
     return IndexStore(cache_folder(), python_executable(), offline=offline)
 
 
-def model_of(target: str) -> Mapping[str, object]:
-    """Read a model's ``config.json``.
+def model_of(target: str, *, offline: bool = False) -> Mapping[str, object]:
+    """Read a model's ``config.json``, from this disk or from the hub.
+
+    Args:
+        target: The file, its folder, or ``owner/name[@revision]`` on the hub.
+        offline: Whether the hub must not be asked.
 
     Raises:
         InputError: It is not there, or is no JSON object.
+        RemoteError: The hub did not answer, or may not be asked.
     """
     path = Path(target)
     file = path / "config.json" if path.is_dir() else path
+    name = on_hub(target)
     try:
-        found = json.loads(file.read_bytes())
+        content = _hub(offline=offline).fetch(name) if name is not None else file.read_bytes()
+        found = json.loads(content)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"{file} cannot be read: {error}", hint="Give the model's config.json or its folder."
+            f"{name or file} cannot be read: {error}", hint="Give the model's config.json or its folder."
         ) from error
     if not isinstance(found, dict):
-        raise InputError(f"{file} is no model configuration", hint="Give the model's config.json or its folder.")
+        raise InputError(
+            f"{name or file} is no model configuration", hint="Give the model's config.json or its folder."
+        )
     return found
+
+
+def on_hub(target: str) -> HubName | None:
+    """Read a model's name on the hub; ``None`` for what lies on this disk."""
+    return None if Path(target).exists() or target.endswith(".json") else hub_name(target)
+
+
+def _hub(*, offline: bool) -> HubConfigs:
+    return HubConfigs(cache_folder() / "models", hub_endpoint(), token=hub_token(), offline=offline or hub_offline())
 
 
 def answered(question: Question, progress: Callable[[str], None]) -> tuple[Audited, Subject, tuple[Rule, ...]]:
@@ -145,46 +164,85 @@ def subject_of(question: Question, progress: Callable[[str], None]) -> tuple[Sub
         RemoteError: The index or a server did not deliver something that was named.
         IntegrityError: A wheel holds another file than it lists.
     """
-    model = model_of(question.target) if question.target else None
-    system = parse_system(question.system) if question.system else None
-    frozen = _frozen(question.freeze) if question.freeze else {}
-    cubins = InstalledFiles(question.cubins) if question.cubins else None
-    reader = _Reader(index(offline=question.offline), frozen, progress)
-    installed = reader.installed(question, model)
-    subject = Subject(
-        installed=installed,
-        engine=installed.engine.name,
-        model=model,
-        system=system,
-        capability=accelerator(system.accelerator).compute_capability if system else None,
-        flags=question.flags,
-        env=question.env,
-        cubins=cubins,
-    )
-    return subject, tuple(reader.missing)
+    model = model_of(question.target, offline=question.offline) if question.target else None
+    builds = Builds(question, progress)
+    subject = builds.subject(model, parse_system(question.system) if question.system else None, question.flags)
+    return subject, builds.missing
 
 
-class _Reader:
-    """Reads distributions from where they are named.
+class Builds:
+    """The engine of a question and what is installed beside it, read once for any number of models, GPUs and flags.
 
     Args:
-        store: What was fetched from the index.
-        frozen: Versions that are installed.
+        question: What is installed; its model, GPUs and flags are not looked at.
         progress: Told what is being read.
+
+    Raises:
+        InputError: Something that was named is not there or cannot be used.
     """
 
-    def __init__(self, store: IndexStore, frozen: Mapping[str, str], progress: Callable[[str], None]) -> None:
-        self._store = store
-        self._frozen = frozen
+    def __init__(self, question: Question, progress: Callable[[str], None]) -> None:
+        self._question = question
+        self._store = index(offline=question.offline)
+        self._frozen = _frozen(question.freeze) if question.freeze else {}
+        self._cubins = InstalledFiles(question.cubins) if question.cubins else None
         self._progress = progress
-        self.missing: list[NotChecked] = []
+        self._missing: list[NotChecked] = []
+        self._installed: dict[bool, Installed] = {}
 
-    def installed(self, question: Question, model: Mapping[str, object] | None) -> Installed:
-        """Gather the engine, what was named beside it, what it pins and what is frozen."""
-        engine, others = self._named(question)
-        others |= self._pinned(engine, others)
-        if model is not None and _FALLBACK not in others and not known_by_itself(engine, model):
-            others |= self._transformers(engine)
+    @property
+    def missing(self) -> tuple[NotChecked, ...]:
+        """Say what could not be read."""
+        return tuple(self._missing)
+
+    def subject(
+        self,
+        model: Mapping[str, object] | None,
+        system: System | None,
+        flags: tuple[str, ...],
+        env: Mapping[str, str] | None = None,
+    ) -> Subject:
+        """Put a model, GPUs, flags and an environment to them.
+
+        Args:
+            model: The model's ``config.json``.
+            system: The GPUs.
+            flags: Words of the engine's command line.
+            env: Environment variables; those of the question where they are not given.
+
+        Raises:
+            InputError: Something that was named is not there or cannot be used.
+            RemoteError: The index or a server did not deliver something that was named.
+            IntegrityError: A wheel holds another file than it lists.
+        """
+        installed = self._for(model)
+        return Subject(
+            installed=installed,
+            engine=installed.engine.name,
+            model=model,
+            system=system,
+            capability=accelerator(system.accelerator).compute_capability if system and system.accelerator else None,
+            flags=flags,
+            env=self._question.env if env is None else env,
+            cubins=self._cubins,
+        )
+
+    def _for(self, model: Mapping[str, object] | None) -> Installed:
+        """Gather the engine, what was named beside it, what it pins and what is frozen; what may know the model where it must."""
+        if False not in self._installed:
+            engine, others = self._named(self._question)
+            others |= self._pinned(engine, others)
+            self._installed[False] = self._with_frozen(engine, others)
+        plain = self._installed[False]
+        held = plain.find(_FALLBACK)
+        if model is None or (held is not None and held.files.names()) or known_by_itself(plain.engine, model):
+            return plain
+        if True not in self._installed:
+            others = {one.name: one for one in plain.others} | self._transformers(plain.engine)
+            self._installed[True] = Installed(engine=plain.engine, others=tuple(others.values()))
+        return self._installed[True]
+
+    def _with_frozen(self, engine: Distribution, others: dict[str, Distribution]) -> Installed:
         for name, version in self._frozen.items():
             if name not in others and name != engine.name:
                 files = NoFiles(f"{name} {version}")
@@ -239,7 +297,7 @@ class _Reader:
         except IntegrityError:
             raise
         except DayzeroError as error:
-            self.missing.append(NotChecked(what=f"whether the engine and {spec} agree", why=error.message))
+            self._missing.append(NotChecked(what=f"whether the engine and {spec} agree", why=error.message))
             return {}
 
 

@@ -40,7 +40,7 @@ def first_release(target: str, engine: str, *, since: str, offline: bool, progre
     """Bisect the releases of an engine.
 
     Args:
-        target: The model's ``config.json`` or its folder.
+        target: The model's ``config.json``, its folder or its name on the hub.
         engine: The engine's name on the package index.
         since: Look at no release before this one, ``""`` for all.
         offline: Look only at what is kept here.
@@ -50,7 +50,7 @@ def first_release(target: str, engine: str, *, since: str, offline: bool, progre
         InputError: The model names no architecture, or the engine's registry is not understood.
         RemoteError: The index did not answer.
     """
-    names = architectures_of(model_of(target))
+    names = architectures_of(model_of(target, offline=offline))
     reader = registry(engine)
     if not names:
         raise InputError(f"{target} names no architectures", hint="Give the model's config.json.")

@@ -1,4 +1,4 @@
-"""Settings: where things are kept, and which Python runs them."""
+"""Settings: where things are kept, where models are asked for, and which Python runs pip and the embedded engine."""
 
 import os
 import sys
@@ -17,3 +17,18 @@ def cache_folder() -> Path:
 def python_executable() -> str:
     """Give the interpreter that runs pip and the embedded engine."""
     return sys.executable
+
+
+def hub_endpoint() -> str:
+    """Say where models are asked for: ``$HF_ENDPOINT``, else the public hub."""
+    return os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+
+
+def hub_token() -> str:
+    """Give what the hub asks for gated models, ``""`` where none is set."""
+    return os.environ.get("HF_TOKEN", "")
+
+
+def hub_offline() -> bool:
+    """Say whether the hub must not be asked: ``$HF_HUB_OFFLINE``."""
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in {"1", "on", "true", "yes"}

@@ -4,6 +4,7 @@ import pytest
 from tests.audit.python.packages import RULES, distribution, findings, pair, seen
 
 from dayzero.audit.finding import Applies, NotChecked, Severity
+from dayzero.audit.installed import Installed
 from dayzero.audit.rules import Subject
 
 F = "def f(a, *, b=1): ..."
@@ -292,3 +293,157 @@ def test_what_a_start_calls_stops_it_only_on_the_gpus_that_it_is_for() -> None:
     engine = type(installed)(engine=vllm, others=installed.others)
     assert seen(engine, capability=(10, 3)) == ["python-name start vllm/run.py:4"]
     assert seen(engine, capability=(8, 0)) == ["python-name path vllm/run.py:4"]
+
+
+CHOSEN = """
+    import lib
+    def g(x):
+        if x:
+            call = lib.f
+            kw = dict(a=1, b=2)
+        else:
+            call = lib.h
+            kw = dict(c=1)
+        return call(**kw)
+"""
+ON_REQUEST = {
+    "eng/config/parallel.py": "class C:\n    way: str = 'plain'\n    auto: str | None = None\n",
+    "eng/make.py": "from eng.run import E\ndef m(c):\n    if c.way == 'plain':\n        return None\n    return E()\n",
+    "eng/run.py": "import lib\nclass E:\n    def g(self):\n        lib.gone()\n",
+}
+
+
+def test_a_callee_and_its_keywords_that_one_branch_chose_belong_together():
+    assert seen(pair(CHOSEN, "def f(a, b): ...\ndef h(*, c): ...")) == []
+    assert seen(pair(CHOSEN, "def f(a): ...\ndef h(*, d): ...")) == ["python-signature path eng/run.py:9"]
+
+
+def test_a_probe_before_every_call_of_the_function_guards_what_is_in_it():
+    gate = "import lib\ndef has_f():\n    return hasattr(lib, 'gone')\n"
+    run = "import lib\nfrom eng.gate import has_f\ndef g():\n    lib.gone()\ndef h():\n    if has_f():\n        g()\n"
+    assert "python-name guarded eng/run.py:4" in seen(pair({"eng/gate.py": gate, "eng/run.py": run}, F))
+    run += "def i():\n    g()\n"
+    assert "python-name guarded eng/run.py:4" not in seen(pair({"eng/gate.py": gate, "eng/run.py": run}, F))
+
+
+def test_what_only_a_changed_setting_leads_to_is_opt_in_and_one_that_the_engine_resolves_is_no_default():
+    assert seen(pair(ON_REQUEST, F)) == ["python-name opt-in eng/run.py:4"]
+    resolved = ON_REQUEST["eng/make.py"].replace("c.way == 'plain'", "c.auto is None")
+    assert seen(pair({**ON_REQUEST, "eng/make.py": resolved}, F)) == ["python-name path eng/run.py:4"]
+
+
+def test_what_the_models_own_file_imports_in_vain_stops_the_start_of_that_model():
+    engine = {"eng/models/k3.py": "from lib import gone\nclass K3Model(Base): ...\n"}
+    (one,) = findings(pair(engine, F), model={"architectures": ["K3Model"]})
+    (other,) = findings(pair(engine, F), model={"architectures": ["Other"]})
+    assert (one.severity, other.severity) == (Severity.START, Severity.PATH)
+
+
+LAUNCHED = {
+    "eng/probe.py": "import lib\ndef has_gone():\n    return hasattr(lib, 'gone')",
+    "eng/run.py": """
+        from eng.probe import has_gone
+        def launch_it():
+            from lib import gone
+        def go():
+            if has_gone():
+                launch_it()
+        """,
+}
+MANY = {
+    f"eng/m{n}.py": "from eng.probe import has_gone  # lib\nfrom eng.run import launch_it\nif has_gone():\n    launch_it()"
+    for n in range(9)
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "severity"),
+    [
+        ({}, "guarded"),
+        ({"eng/table.py": "from eng.run import launch_it\nTABLE = [launch_it]"}, "opt-in"),
+        ({"eng/table.py": "TABLE = ['eng.run:launch_it']"}, "opt-in"),
+        (MANY, "opt-in"),
+    ],
+    ids=["called under a probe", "handed on", "spelled in a string", "held by too many files to be one function"],
+)
+def test_a_probe_before_every_call_guards_what_is_called_nowhere_else(more, severity):
+    found = [one for one in seen(pair({**LAUNCHED, **more}, F)) if one.startswith("python-name")]
+    assert found == [f"python-name {severity} eng/run.py:3"]
+
+
+@pytest.mark.parametrize(("file", "severity"), [("eng/config.py", "opt-in"), ("eng/layers/deep.py", "path")])
+def test_a_default_counts_where_settings_are_declared(file, severity):
+    texts = {
+        "eng/run.py": "def g(state):\n    if state.turbo:\n        from lib import gone",
+        file: "class C:\n    turbo: bool = False",
+    }
+    assert seen(pair(texts, F)) == [f"python-name {severity} eng/run.py:3"]
+
+
+@pytest.mark.parametrize(("others", "severity"), [(0, "start"), (17, "path")])
+def test_a_name_that_many_files_call_is_not_one_function(others, severity):
+    texts = {
+        "vllm/__init__.py": "",
+        "vllm/worker.py": "from vllm.run import load_it\ndef init_device():\n    load_it()",
+        "vllm/run.py": "def load_it():\n    from lib import gone",
+        **{f"vllm/m{n}.py": "def g(x):\n    x.load_it()" for n in range(others)},
+    }
+    installed = Installed(
+        engine=distribution("vllm", "0.27.0", texts), others=(distribution("lib", "2.0", {"lib/__init__.py": F}),)
+    )
+    assert seen(installed) == [f"python-name {severity} vllm/run.py:2"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "try:\n            pass\n        finally:\n            self.k = K(1)",
+        "try:\n            pass\n        except ValueError:\n            self.k = K(1)",
+        "match 1:\n            case 1:\n                self.k = K(1)",
+        "if True:\n            pass\n        else:\n            self.k = K(1)",
+    ],
+)
+def test_what_is_held_in_self_is_found_in_every_kind_of_block(statement):
+    text = f"from lib import K\nclass E:\n    def __init__(self):\n        {statement}\n    def g(self):\n        self.k.go(slow=1)"
+    assert [one.split()[:2] for one in seen(pair(text, K))] == [["python-signature", "path"]]
+
+
+def test_what_isinstance_says_of_another_name_says_nothing_of_this_one():
+    text = "from lib import K, L\ndef g(a: K, b):\n    if isinstance(b, L):\n        a.go(slow=1)"
+    assert seen(pair(text, f"{K}\nclass L:\n    def go(self, **kw): ...")) == ["python-signature path eng/run.py:4"]
+
+
+@pytest.mark.parametrize(
+    ("written", "severity"),
+    [
+        ("import eng.run", "start"),
+        ("import os, eng.run as r", "start"),
+        ("from eng import run", "start"),
+        ("from . import run", "start"),
+        ("from .run import x", "start"),
+        ("from eng import (  # all (of them)\n    other,\n    run,\n)", "start"),
+        ("from eng import \\\n    run", "start"),
+        ("if True:\n    import eng.run", "path"),
+        ("def f():\n    import eng.run", "path"),
+        ("try:\n    import eng.run\nexcept ImportError:\n    pass", "path"),
+        ("import eng.other", "path"),
+    ],
+)
+def test_what_a_start_imports_is_found_however_the_import_is_written(written, severity):
+    texts = {"eng/__init__.py": written, "eng/other.py": "", "eng/run.py": "from lib import gone  # and x\nx = 1"}
+    assert seen(pair(texts, F)) == [f"python-name {severity} eng/run.py:1"]
+
+
+def test_many_files_that_no_start_imports_do_not_hide_the_one_that_it_does():
+    texts = {f"eng/a{n}.py": "from eng import run" for n in range(500)}
+    texts |= {
+        "eng/__init__.py": "from eng import z",
+        "eng/z.py": "from eng import run",
+        "eng/run.py": "import lib.gone",
+    }
+    assert seen(pair(texts, F)) == ["python-name start eng/run.py:1"]
+
+
+def test_what_the_package_above_an_imported_module_imports_is_imported_too():
+    texts = {"eng/__init__.py": "import eng.sub.a", "eng/sub/a.py": "", "eng/sub/__init__.py": "import eng.run"}
+    assert seen(pair({**texts, "eng/run.py": "import lib.gone"}, F)) == ["python-name start eng/run.py:1"]

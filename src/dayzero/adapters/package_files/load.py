@@ -17,13 +17,14 @@ from dayzero.adapters.package_files.schema import (
     EngineTable,
     LoadTable,
     ModelTable,
+    NextVersionTable,
     PackageTable,
     RampTable,
     SloTable,
 )
 from dayzero.core.errors import InputError
 from dayzero.core.hardware import System
-from dayzero.core.package import Change, ClaimRef, Package, Unmeasured, Wall
+from dayzero.core.package import Change, ClaimRef, Condition, Package, Unmeasured, Wall
 from dayzero.core.parallelism import Parallelism
 from dayzero.core.pins import (
     Commit,
@@ -223,7 +224,18 @@ class _Reading:
                 Change(version=entry.version, date=entry.date, kind=entry.kind, text=entry.text)
                 for entry in table.changes
             ),
+            conditions=tuple(self._condition(index, entry) for index, entry in enumerate(table.next_version)),
         )
+
+    def _condition(self, index: int, table: NextVersionTable) -> Condition:
+        probes = [(name, wanted) for name, wanted in msgspec.structs.asdict(table.probe).items() if wanted]
+        if len(probes) != 1:
+            raise self._refuse(
+                ("next_version", index, "probe"),
+                f"looks for {len(probes)} things",
+                "Give exactly one of module, symbol, architecture and flag.",
+            )
+        return Condition(when=table.when, kind=probes[0][0], wanted=probes[0][1])
 
     def _check_claims(self, table: PackageTable) -> None:
         seen: set[str] = set()

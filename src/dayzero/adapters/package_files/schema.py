@@ -228,6 +228,22 @@ class ChangeTable(Table):
     text: Text
 
 
+class ProbeTable(Table):
+    """``probe`` of a condition: what the proven build must hold; exactly one of them."""
+
+    module: Annotated[str, msgspec.Meta(pattern=r"^$|^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")] = ""
+    symbol: Annotated[str, msgspec.Meta(pattern=r"^$|^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] = ""
+    architecture: str = ""
+    flag: Annotated[str, msgspec.Meta(pattern=r"^$|^--[a-z][a-z0-9-]*$")] = ""
+
+
+class NextVersionTable(Table):
+    """``[[next_version]]``: a condition that the next version of the package waits for."""
+
+    when: Text
+    probe: ProbeTable
+
+
 class PackageTable(Table):
     """The whole file."""
 
@@ -249,3 +265,4 @@ class PackageTable(Table):
     parallelism: ParallelismTable = msgspec.field(default_factory=ParallelismTable)
     walls: tuple[WallTable, ...] = ()
     claims: tuple[ClaimTable, ...] = ()
+    next_version: tuple[NextVersionTable, ...] = ()

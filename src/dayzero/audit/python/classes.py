@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from dayzero.audit.python.bindings import bindings
-from dayzero.audit.python_source import last_name
+from dayzero.audit.python_source import last_name, nodes_of
 
 EMPTY_BASES = frozenset({"ABC", "Protocol", "Generic", "object"})
 _SIMPLE_METACLASSES = {"ABCMeta", "EnumMeta", "EnumType"}
@@ -15,7 +15,7 @@ def members(node: ast.ClassDef) -> Iterator[tuple[int, str]]:
     """Give (line, name) of what the class's body binds and of what its methods assign to ``self`` or ``cls``."""
     for one in bindings(node.body):
         yield one.statement.lineno, one.name
-    for inner in ast.walk(node):
+    for inner in nodes_of(node):
         match inner:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
                 yield inner.lineno, name
@@ -27,7 +27,7 @@ def doubt(node: ast.ClassDef, names: set[str]) -> str:
     """Say why the class may have an attribute that its text does not show; ``""`` where it may not."""
     if names & {"__getattr__", "__getattribute__", "__dict__"}:
         return "answers for attributes by itself (__getattr__)"
-    if any(isinstance(one, ast.Call) and last_name(one) in {"setattr", "__setattr__"} for one in ast.walk(node)):
+    if any(isinstance(one, ast.Call) and last_name(one) in {"setattr", "__setattr__"} for one in nodes_of(node)):
         return "sets attributes whose names are computed"
     if strange := {last_name(one) for one in node.decorator_list} - _SIMPLE_DECORATORS:
         return f"is decorated with {', '.join(sorted(strange))}, which may add attributes"

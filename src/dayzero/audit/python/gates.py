@@ -23,7 +23,7 @@ from dayzero.audit.python.values import (
     Value,
 )
 from dayzero.audit.python.world import World, import_source
-from dayzero.audit.python_source import last_name
+from dayzero.audit.python_source import last_name, nodes_of
 
 _MOST_DEEP = 6
 _MOST_ROUNDS = 32
@@ -54,7 +54,7 @@ class Gates:
     lost: list[Absent] = field(default_factory=list)
     _known: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _because: dict[tuple[str, str], tuple[Absent, ...]] = field(default_factory=dict)
-    _words: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    _words: dict[tuple[str, str, int], frozenset[str]] = field(default_factory=dict)
 
     def truth(  # noqa: PLR0911  (one answer a kind of test)
         self, test: ast.expr, scope: Scope, names: Names, depth: int = _MOST_DEEP
@@ -101,10 +101,10 @@ class Gates:
             self.lost += self._because.get(key, ())
         return self._known[key]
 
-    def words(self, test: ast.expr, scope: Scope, depth: int = 3) -> frozenset[str]:
+    def words(self, test: ast.expr, scope: Scope, depth: int = _MOST_DEEP) -> frozenset[str]:
         """Give the strings and imported names that a condition speaks of, also through flags and functions it asks."""
         found: set[str] = set()
-        for node in ast.walk(test):
+        for node in nodes_of(test):
             match node:
                 case ast.Constant(value=str() as text):
                     found.add(text)
@@ -133,12 +133,12 @@ class Gates:
     def _words_of_value(self, value: Value, depth: int) -> frozenset[str]:
         if not isinstance(value, FunctionValue):
             return frozenset()
-        key = (value.definition.module.name, value.definition.qualname)
+        key = (value.definition.module.name, value.definition.qualname, depth)
         if key not in self._words:
             self._words[key] = frozenset()
             inner = self.world.scope_of(value.definition)
             found: set[str] = set()
-            for node in ast.walk(value.definition.node):
+            for node in nodes_of(value.definition.node):
                 match node:
                     case ast.Constant(value=str() as text) if len(text) <= _LONGEST_NAME:
                         found.add(text)
@@ -241,7 +241,7 @@ class Gates:
         """Answer for ``try: import x; FLAG = True`` with ``except ImportError: FLAG = False``."""
         for statement in at.module.tree.body:
             if isinstance(statement, ast.Try):
-                binds = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name]
+                binds = [one for one in nodes_of(statement) if isinstance(one, ast.Name) and one.id == name]
                 if binds and self._fails(statement.body, at):
                     return False
         return None

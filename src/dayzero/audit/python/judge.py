@@ -23,7 +23,7 @@ from dayzero.audit.python.signatures import Misfit
 from dayzero.audit.python.study import Study, at_own_pin, wanted
 from dayzero.audit.python.survey import Keyword, Lack
 from dayzero.audit.python.values import Absent, FunctionValue
-from dayzero.audit.python_source import last_name
+from dayzero.audit.python_source import last_name, nodes_of
 
 _MOST_SHOWN = 3
 _ASKS = re.compile(r"(?:^|_)(?:has|is|can|supports?|supported|available|enabled)(?:_|$)")
@@ -81,8 +81,17 @@ def guarded(study: Study, lack: Lack) -> str:
         return f"{lack.raised} is caught around it"
     if isinstance(lack.what, Misfit) and lack.keywords and not lack.what.missing and not lack.what.surplus:
         reasons = [_kept(study, frozenset({one.name}), _around(one, lack)) for one in lack.keywords]
-        return reasons[0] if all(reasons) else ""
-    return _kept(study, lack.words, lack.context.conditions) or _probed(lack)
+        return reasons[0] if all(reasons) else _kept_before(study, lack)
+    return _kept(study, lack.words, lack.context.conditions) or _probed(lack) or _kept_before(study, lack)
+
+
+def _kept_before(study: Study, lack: Lack) -> str:
+    """Say what keeps everybody away who leads to the line; ``""`` where somebody gets there."""
+    for places in study.approaches.of(lack.context.scope):
+        reasons = [_kept(study, lack.words, one.conditions) for one in places]
+        if all(reasons):
+            return f"{reasons[0]}, before it is called at {places[0].scope.module.file}"
+    return ""
 
 
 def _around(keyword: Keyword, lack: Lack) -> tuple[Condition, ...]:
@@ -103,7 +112,7 @@ def _probed(lack: Lack) -> str:
     """Look whether the file probes for the very name elsewhere, as one does that keeps the answer in a flag."""
     if isinstance(lack.what, Absent) and lack.what.kind == "module":
         return ""
-    for node in ast.walk(lack.module.tree):
+    for node in nodes_of(lack.module.tree):
         match node:
             case ast.Call(args=[_, ast.Constant(value=str() as word), *_]) if word in lack.words:
                 if last_name(node.func) in _PROBES:
@@ -152,6 +161,14 @@ def _of_module(study: Study, lack: Lack, subject: Served) -> _Judgement:
     if way is not None:
         through = f" from {way.through[0]}" if way.through else ""
         return _Judgement(severity=Severity.START, because=f"; every start imports {module}{through}")
+    with_model = study.reach.imported_with(module, _architectures(subject))
+    if with_model is not None:
+        return _Judgement(
+            severity=Severity.START,
+            because=f"; loading the model imports {module}",
+            when=f"the model is {', '.join(_architectures(subject))}",
+            applies=Applies.YES,
+        )
     loader = study.reach.loader(module)
     if loader and loader.caught:
         return _Judgement(
@@ -172,7 +189,7 @@ def _at_start(study: Study, lack: Lack, way: Way, subject: Served) -> _Judgement
         answer = study.gates.truth(one.test, one.scope, {})
         if answer is not None and answer != one.holds:
             return None
-    if any(_off_by_default(study, flag) for flag in flags_of(conditions)):
+    if any(_off_by_default(study, flag) for flag in flags_of(conditions)) or study.defaults.closing(conditions):
         return None
     if any(
         not _says_gpu(one) and study.gates.truth(one.test, one.scope, {}) is None for one in lack.context.conditions
@@ -203,11 +220,14 @@ def _on_path(study: Study, lack: Lack, subject: Served) -> _Judgement:
         dict.fromkeys((*lack.context.conditions, *(c for k in lack.keywords for c in k.context.conditions)))
     )
     path, names = lack.place.file, lack.context.scope.qualname
-    gpu, model, flags = gpu_of(path, names, conditions), model_of(path), flags_of(conditions)
+    closing = _closing(study, lack, conditions)
+    flags = (*flags_of(conditions), *closing)
+    gpu, model = gpu_of(path, names, conditions), model_of(path)
     opt_in = bool(flags) or lack.context.foresees(lack.raised)
     said = [
         word for word in (gpu, f"model {model}" if model else "", *list(words_of(conditions))[-_MOST_SHOWN:]) if word
     ]
+    said += [f"{closing[0]} is not at its default"] if closing else []
     said = said or [f"{names or lack.module.name} runs"]
     fit = (gpu_applies(gpu, subject.capability), model_applies(model, subject))
     applies = Applies.NO if Applies.NO in fit else Applies.UNKNOWN
@@ -224,13 +244,30 @@ def _on_path(study: Study, lack: Lack, subject: Served) -> _Judgement:
     )
 
 
+def _closing(study: Study, lack: Lack, conditions: tuple[Condition, ...]) -> tuple[str, ...]:
+    """Name the settings that must be changed to get to a line; none where the defaults lead there, or may."""
+    own = study.defaults.closing(conditions)
+    if own:
+        return own
+    for places in study.approaches.of(lack.context.scope):
+        closed = [study.defaults.closing(one.conditions) for one in places]
+        if all(closed):
+            return tuple(dict.fromkeys(name for names in closed for name in names))
+    return ()
+
+
+def _architectures(subject: Served) -> tuple[str, ...]:
+    named = (subject.model or {}).get("architectures")
+    return tuple(one for one in named if isinstance(one, str)) if isinstance(named, list) else ()
+
+
 def _fail_open(study: Study, lack: Lack) -> str:
     """Name a gate on the way, or in the file, that checks the callee's name and not what the call passes."""
     if not isinstance(lack.what, Misfit):
         return ""
     callee = lack.what.callee.qualname.split(".")[0]
     scope = study.world.scope(lack.module.name)
-    for node in ast.walk(lack.module.tree) if scope else ():
+    for node in nodes_of(lack.module.tree) if scope else ():
         if isinstance(node, ast.Call) and _ASKS.search(last_name(node.func)) and scope:
             value = study.world.in_scope(scope, last_name(node.func))
             if isinstance(value, FunctionValue) and callee in study.gates.words(node, scope):

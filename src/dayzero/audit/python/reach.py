@@ -1,20 +1,31 @@
 """Is a line reached at every start? Follow imports and calls back from it to what an engine's processes start with."""
 
 import ast
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
+from itertools import islice
 
+from dayzero.audit.python.approach import Calls, outermost
 from dayzero.audit.python.bindings import FUNCTIONS, Definer, bindings
-from dayzero.audit.python.context import Condition, Context, caught_by, leaves
-from dayzero.audit.python.scope import Names, Scope
+from dayzero.audit.python.context import Condition, caught_by
+from dayzero.audit.python.scope import Scope
 from dayzero.audit.python.world import World, import_source
-from dayzero.audit.python_source import Module, last_name
+from dayzero.audit.python_source import Module, last_name, nodes_of, statements_of
 from dayzero.core.verdict import Place
 
-_MOST_MODULES = 80
+_MOST_MODULES = 400
+# import a, b / from .a import b / from a import (b, c), also over several lines and with comments.
+_MARGIN = re.compile(
+    rb"^(?:import[ \t]+([^\n#]*)|from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\((?:[^)#]|#[^\n]*)*\)|(?:[^\n\\]|\\\r?\n)*))",
+    re.MULTILINE,
+)
 _MOST_CALLS = 4
+_MOST_CALLERS = 16
+# Folders with the code for GPUs of other makers, which a start on this one does not import.
+_ELSEWHERE = frozenset({"amd", "rocm", "xpu", "cpu", "npu", "hpu", "tpu"})
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
@@ -63,16 +74,41 @@ class Reach:
         world: The modules.
         packages: Top-level packages of the one that starts.
         startup: What runs at every start.
+        calls: Calls by module.
     """
 
     world: World
     packages: frozenset[str]
     startup: Startup
+    calls: Calls
     _seen: set[str] = field(default_factory=set)
     _known: dict[str, Way | None] = field(default_factory=dict)
+    _loaders: dict[str, Loader | None] = field(default_factory=dict)
+    _classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _margin: set[str] = field(default_factory=set)
+    _calling: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def imported(self, module: str) -> Way | None:
         """Say how a start imports a module without any condition; ``None`` where it is not shown to."""
+        self._seen.clear()
+        return self._way_to(module)
+
+    def imported_with(self, module: str, architectures: Iterable[str]) -> Way | None:
+        """Say how the modules that hold a model's classes import a module; ``None`` where they are not shown to."""
+        roots = frozenset(one for name in architectures for one in self._holders(name))
+        if not roots:
+            return None
+        startup = Startup(modules=roots, functions=frozenset())
+        return Reach(self.world, self.packages, startup, self.calls).imported(module)
+
+    def _holders(self, name: str) -> tuple[str, ...]:
+        """Name the modules that define a class, without those for another maker's GPUs."""
+        if name not in self._classes:
+            found = (one for one in self._below(f"class {name}(".encode()) if not _ELSEWHERE & set(one.split(".")))
+            self._classes[name] = tuple(found)
+        return self._classes[name]
+
+    def _way_to(self, module: str) -> Way | None:
         if module not in self._known:
             self._known[module] = None
             self._known[module] = self._imported(module)
@@ -80,17 +116,24 @@ class Reach:
 
     def called(self, scope: Scope) -> Way | None:
         """Say how a start calls the function around a line; ``None`` where it is not shown to."""
-        function = _outermost(scope)
+        self._seen.clear()
+        function = outermost(scope)
         return self._called(function, scope.module, _MOST_CALLS) if function else None
 
     def loader(self, module: str) -> Loader | None:
         """Find who holds the module's path as a string to import it by, as a table of backends does."""
+        if module not in self._loaders:
+            self._seen.clear()
+            self._loaders[module] = self._loader(module)
+        return self._loaders[module]
+
+    def _loader(self, module: str) -> Loader | None:
         word = module.encode()
         for name in self._below(word):
             parsed = self._parse(name)
             if parsed is None or name == module:
                 continue
-            for owner in (one for one in ast.walk(parsed.tree) if isinstance(one, ast.ClassDef)):
+            for owner in (one for one in statements_of(parsed.tree) if isinstance(one, ast.ClassDef)):
                 line = _spells(owner, module)
                 if line:
                     return Loader(parsed.place(line), self._caught(parsed, owner))
@@ -99,11 +142,26 @@ class Reach:
     def _imported(self, module: str) -> Way | None:
         if module in self.startup.modules:
             return Way(())
+        if module not in self._from_start():
+            return None
         for name, line in self._importers(module):
-            way = self.imported(name)
+            way = self._way_to(name)
             if way is not None and (parsed := self._parse(name)):
                 return Way((parsed.place(line), *way.through))
         return None
+
+    def _from_start(self) -> set[str]:
+        """Give all that a start can import by lines at the left margin, read as text: what is not among it need not be parsed."""
+        modules = self.world.python.modules
+        waiting = [one for name in self.startup.modules for one in _with_parents(name)] if not self._margin else []
+        while waiting:
+            name = waiting.pop()
+            if name in modules and name not in self._margin and name.split(".", 1)[0] in self.packages:
+                self._margin.add(name)
+                text = self.world.python.text(name)
+                for spelled in _spelled(text, name, package=modules[name].path.endswith("__init__.py")):
+                    waiting += _with_parents(spelled)
+        return self._margin
 
     def _importers(self, module: str) -> Iterator[tuple[str, int]]:
         """Name the modules that import one at their top level, under no condition; what is below it imports it too."""
@@ -113,7 +171,7 @@ class Reach:
                 yield below, 1
                 return
         for name in self._below(module.rpartition(".")[2].encode()):
-            parsed = self._parse(name) if name != module else None
+            parsed = self._parse(name) if name != module and name in self._from_start() else None
             if parsed is None:
                 continue
             for one in bindings(parsed.tree.body):
@@ -141,10 +199,10 @@ class Reach:
             return Way((module.place(function.lineno),))
         if not depth or function.name.startswith("__"):
             return None
-        for name in self._below(f"{function.name}(".encode()):
+        for name in self._callers(function.name):
             parsed = self._parse(name)
-            for call, context in _calls(parsed, function.name) if parsed else ():
-                caller = _outermost(context.scope)
+            for call, context in self.calls.of(parsed, function.name) if parsed else ():
+                caller = outermost(context.scope)
                 if caller is None or caller is function or context.catches("ImportError"):
                     continue
                 way = self._called(caller, context.scope.module, depth - 1)
@@ -152,6 +210,13 @@ class Reach:
                     place = context.scope.module.place(call.lineno)
                     return Way((place, *way.through), (*context.conditions, *way.conditions))
         return None
+
+    def _callers(self, name: str) -> tuple[str, ...]:
+        """Name the files that call a function; none where they are many: those are functions of one name, not one function."""
+        if name not in self._calling:
+            found = tuple(islice(self._below(f"{name}(".encode()), _MOST_CALLERS + 1))
+            self._calling[name] = found if len(found) <= _MOST_CALLERS else ()
+        return self._calling[name]
 
     def _caught(self, registry: Module, owner: ast.ClassDef) -> tuple[Place, ...]:
         """Find each ``try`` that loads through the table and takes an import error as an answer."""
@@ -164,7 +229,7 @@ class Reach:
             if parsed is None or parsed is registry:
                 continue
             wrappers = {one.name for one in parsed.tree.body if isinstance(one, FUNCTIONS) and _calls_any(one, methods)}
-            for node in ast.walk(parsed.tree):
+            for node in statements_of(parsed.tree):
                 caught = isinstance(node, ast.Try) and bool(caught_by(node)[0] & _IMPORT_ERRORS)
                 if (
                     caught
@@ -179,53 +244,35 @@ class Reach:
             yield from self.world.python.holding(word, below=package)
 
     def _parse(self, name: str) -> Module | None:
-        if name not in self._seen:
-            self._seen.add(name)
+        self._seen.add(name)
         if len(self._seen) > _MOST_MODULES:
             return None
         found = self.world.python.parsed(name)
         return found if isinstance(found, Module) else None
 
 
-def _outermost(scope: Scope) -> Definer | None:
-    """Give the function that is called to get to a scope: the outermost one below the module or class."""
-    found: Definer | None = None
-    at: Scope | None = scope
-    while at is not None and at.node is not None:
-        if isinstance(at.node, FUNCTIONS):
-            found = at.node
-        at = at.around
-    return found
+def _with_parents(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
-def _calls(module: Module, name: str) -> Iterator[tuple[ast.Call, Context]]:
-    scope = Scope(module, None, None, Names(module.tree.body))
-    yield from _calls_in(module.tree.body, Context(scope), name)
-
-
-def _calls_in(body: list[ast.stmt], context: Context, name: str) -> Iterator[tuple[ast.Call, Context]]:
-    for statement in body:
-        match statement:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                yield from _calls_in(statement.body, Context(context.scope.inner(statement)), name)
-            case ast.If(test=test, body=then, orelse=orelse):
-                yield from _calls_in(then, context.given(test, holds=True), name)
-                yield from _calls_in(orelse, context.given(test, holds=False), name)
-                if leaves(then):
-                    context = context.given(test, holds=False)
-            case ast.Try():
-                yield from _calls_in(statement.body, context.catching(*caught_by(statement)), name)
-                yield from _calls_in([*statement.orelse, *statement.finalbody], context, name)
-            case ast.With(body=inner) | ast.For(body=inner) | ast.While(body=inner):
-                yield from _calls_in(inner, context, name)
-            case _:
-                for node in ast.walk(statement):
-                    if isinstance(node, ast.Call) and last_name(node.func) == name:
-                        yield node, context
+def _spelled(text: bytes, module: str, *, package: bool) -> Iterator[str]:
+    """Name what the import statements at the left margin of a text may import; some of it may be no module."""
+    for found in _MARGIN.finditer(text):
+        plain, dots, source, names = (one.decode("utf-8", "replace") if one else "" for one in found.groups())
+        if plain:
+            yield from re.findall(r"[\w.]+", plain)
+            continue
+        parts = module.split(".")
+        up = len(dots) - package
+        around = parts[: len(parts) - up] if dots else []
+        base = ".".join([*around, *([source] if source else [])])
+        yield base
+        yield from (f"{base}.{one}" for one in re.findall(r"\w+", names))
 
 
 def _calls_any(node: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(one, ast.Call) and last_name(one.func) in names for one in ast.walk(node))
+    return any(isinstance(one, ast.Call) and last_name(one.func) in names for one in nodes_of(node))
 
 
 def _loads(node: ast.AST) -> bool:
@@ -233,7 +280,7 @@ def _loads(node: ast.AST) -> bool:
 
 
 def _spells(owner: ast.ClassDef, module: str) -> int:
-    for node in ast.walk(owner):
+    for node in nodes_of(owner):
         text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
         if isinstance(node, ast.Constant) and (text == module or text.startswith((f"{module}.", f"{module}:"))):
             return node.lineno

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from dayzero.audit.python.bindings import Binding, Definer, Function, by_name
 from dayzero.audit.python.values import Value
-from dayzero.audit.python_source import Definition, Module
+from dayzero.audit.python_source import Definition, Module, statements_of
 
 
 class Names:
@@ -83,7 +83,7 @@ def assigned_to_self(scope: Scope) -> Mapping[str, tuple[tuple[ast.expr | None, 
     body = scope.node.body if scope.node else []
     for method in (child for child in body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)):
         inner = scope.inner(method)
-        for node in ast.walk(method):
+        for node in statements_of(method):
             match node:
                 case ast.Assign(targets=targets, value=given):
                     value: ast.expr | None = given

@@ -9,7 +9,7 @@ from dayzero.audit.python.classes import EMPTY_BASES, constructor_fields
 from dayzero.audit.python.evaluate import value_of
 from dayzero.audit.python.values import Choice, ClassValue, FunctionValue, Partial, Value
 from dayzero.audit.python.world import World
-from dayzero.audit.python_source import Definition, last_name
+from dayzero.audit.python_source import Definition, last_name, nodes_of, statements_of
 
 _MOST_BASES = 16
 # Decorators of Python, PyTorch and typing that leave the parameters as they are.
@@ -148,7 +148,7 @@ def _added_by(world: World, definition: Definition, decorator: ast.expr) -> froz
         value = next((one for one in value.among if isinstance(one, FunctionValue)), None)
     if not isinstance(value, FunctionValue):
         return None
-    wrappers = [one for one in ast.walk(value.definition.node) if isinstance(one, FUNCTIONS)][1:]
+    wrappers = [one for one in statements_of(value.definition.node) if isinstance(one, FUNCTIONS)][1:]
     if wrappers and not any(one.args.kwarg for one in wrappers) and any(map(_calls_through, wrappers)):
         return None
     return frozenset(word for wrapper in wrappers for word in _taken_out(wrapper))
@@ -163,7 +163,7 @@ def _taken_out(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     if node.args.kwarg is None:
         return
     yield from (one.arg for one in (*node.args.args, *node.args.kwonlyargs))
-    for one in ast.walk(node):
+    for one in nodes_of(node):
         match one:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr="pop"), args=[ast.Constant(value=str() as word), *_]

@@ -1,7 +1,6 @@
 """Study what one distribution asks of others, once for a set of installed files; the rules read it."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,6 +9,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from dayzero.audit.installed import Distribution, Installed
+from dayzero.audit.python.approach import Approaches, Calls
+from dayzero.audit.python.defaults import Defaults
 from dayzero.audit.python.gates import Gates
 from dayzero.audit.python.lanes import Lane, closed_lanes
 from dayzero.audit.python.reach import Reach, startup_of
@@ -36,6 +37,8 @@ class Study:
         gates: What its conditions answer on this build.
         reach: What a start gets to.
         lanes: Its own probes that are false on this build.
+        approaches: Who leads to a line.
+        defaults: What holds while nothing is set.
     """
 
     installed: Installed
@@ -48,6 +51,8 @@ class Study:
     gates: Gates
     reach: Reach
     lanes: tuple[Lane, ...]
+    approaches: Approaches
+    defaults: Defaults
 
     def distribution_of(self, module: str) -> Distribution | None:
         """Say who holds a module."""
@@ -61,13 +66,12 @@ def engine_study(installed: Installed) -> Study:
     return _study(installed, installed.engine, targets)
 
 
-def plugin_studies(installed: Installed) -> Iterator[Study]:
+@lru_cache(maxsize=2)
+def plugin_studies(installed: Installed) -> tuple[Study, ...]:
     """Study what each library asks of the engine, where one does."""
     targets = frozenset(top for top, of in installed.python.packages.items() if of is installed.engine)
-    for other in installed.others:
-        study = _study(installed, other, targets)
-        if study.speaking:
-            yield study
+    studies = (_study(installed, other, targets) for other in installed.others)
+    return tuple(study for study in studies if study.speaking)
 
 
 def at_own_pin(asker: Distribution, library: Distribution) -> bool:
@@ -109,7 +113,8 @@ def _study(installed: Installed, asker: Distribution, targets: frozenset[str]) -
     lacks = tuple(lack for name in speaking for lack in Survey(world, targets).module(name))
     unread = tuple(one for one in map(python.parsed, speaking) if not isinstance(one, Module))
     gates = Gates(world)
-    reach = Reach(world, packages, startup_of(asker.name, packages))
+    calls = Calls()
+    reach = Reach(world, packages, startup_of(asker.name, packages), calls)
     return Study(
         installed=installed,
         asker=asker,
@@ -121,4 +126,6 @@ def _study(installed: Installed, asker: Distribution, targets: frozenset[str]) -
         gates=gates,
         lanes=tuple(closed_lanes(world, gates, packages, speaking)),
         reach=reach,
+        approaches=Approaches(world, packages, calls),
+        defaults=Defaults(world, packages),
     )

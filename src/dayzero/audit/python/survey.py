@@ -15,15 +15,15 @@ from dayzero.audit.python.values import (
     Absent,
     Choice,
     ClassValue,
-    FunctionValue,
     Instance,
     ModuleValue,
     Opaque,
     Partial,
     Value,
+    home_of,
 )
 from dayzero.audit.python.world import World, import_source
-from dayzero.audit.python_source import Module, last_name
+from dayzero.audit.python_source import Module, last_name, nodes_of, statements_of
 from dayzero.core.verdict import Place
 
 _STORED = re.compile(rb"\.([A-Za-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
@@ -109,11 +109,8 @@ class Survey:
         for statement in body:
             self._contexts[id(statement)] = context
             self._statement(statement, context)
-            if isinstance(statement, ast.If):
-                if leaves(statement.body):
-                    context = context.given(statement.test, holds=False)
-                elif leaves(statement.orelse):
-                    context = context.given(statement.test, holds=True)
+            if isinstance(statement, ast.If) and (leaves(statement.body) or leaves(statement.orelse)):
+                context = context.given(statement.test, holds=not leaves(statement.body))
             elif isinstance(statement, ast.Assert):
                 context = context.given(statement.test, holds=True)
 
@@ -140,14 +137,16 @@ class Survey:
                 self._parts(node, context)
 
     def _parts(self, node: ast.AST, context: Context) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.stmt):
-                self._contexts[id(child)] = context
-                self._statement(child, context)
-            elif isinstance(child, ast.expr):
-                self._expression(child, context)
-            else:
-                self._parts(child, context)
+        for part in node._fields:
+            value = getattr(node, part, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.expr):
+                    self._expression(child, context)
+                elif isinstance(child, ast.stmt):
+                    self._contexts[id(child)] = context
+                    self._statement(child, context)
+                elif isinstance(child, ast.AST) and child._fields:
+                    self._parts(child, context)
 
     def _definer(self, node: Definer, context: Context) -> None:
         for decorator in node.decorator_list:
@@ -181,6 +180,8 @@ class Survey:
 
     def _expression(self, node: ast.expr, context: Context) -> None:
         match node:
+            case ast.Name() | ast.Constant():
+                return
             case ast.BoolOp(op=op, values=values):
                 for value in values:
                     self._expression(value, context)
@@ -205,23 +206,23 @@ class Survey:
             return
         owner = self._narrowed(inner, context)
         if isinstance(owner, ModuleValue | ClassValue | Instance):
-            if self._targeted(_home(owner)) and not (attr in self._stored and isinstance(owner, Instance)):
+            if self._targeted(home_of(owner)) and not (attr in self._stored and isinstance(owner, Instance)):
                 self._note(self.world.attribute(owner, attr), node.lineno, context)
         elif isinstance(owner, Choice) and all(isinstance(one, Instance) or self.world.own(one) for one in owner.among):
-            asked = [one for one in owner.among if self._targeted(_home(one))]
+            asked = [one for one in owner.among if self._targeted(home_of(one))]
             answers = [self.world.attribute(one, attr) for one in asked]
             if answers and all(isinstance(one, Absent) for one in answers) and attr not in self._stored:
                 self._note(answers[0], node.lineno, context)
 
     def _narrowed(self, node: ast.expr, context: Context) -> Value:
         """Evaluate, believing what ``isinstance`` on the way says of a name."""
-        written = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+        plain = isinstance(node, ast.Name | ast.Attribute)
         for condition in reversed(context.conditions):
             for test in _all_of(condition.test) if condition.holds else (condition.test,):
                 match test:
-                    case ast.Call(func=ast.Name(id="isinstance"), args=[subject, of]) if (
-                        ast.unparse(subject) == written
-                    ):
+                    case ast.Call(func=ast.Name(id="isinstance"), args=[subject, of]) if plain and ast.unparse(
+                        subject
+                    ) == ast.unparse(node):
                         found = value_of(self.world, context.scope, of) if condition.holds else Opaque()
                         return Instance(found.definition) if isinstance(found, ClassValue) else Opaque()
                     case _:
@@ -233,23 +234,42 @@ class Survey:
             self._expression(node.func, context)
         for argument in (*node.args, *(one.value for one in node.keywords)):
             self._expression(argument, context)
-        callee = self._callee(node, context)
-        if isinstance(callee, Absent):
-            if callee.lazy and self._targeted(callee.owner):
-                self._note(callee, node.lineno, context)
-            return
-        if not any(self._targeted(_home(one)) for one in _among(callee)):
-            return
+        ways = self._ways(node, context)
+        match ways:
+            case [(Absent(lazy=True) as absent, _)]:
+                self._note(absent, node.lineno, context)
+            case _ if any(self._targeted(home_of(one)) for callee, _ in ways for one in _among(callee)):
+                self._hold(node, ways, context)
+
+    def _hold(self, node: ast.Call, ways: list[tuple[Value, Context]], context: Context) -> None:
+        """Note a call that fits on none of the ways that lead to it."""
         keywords, more = self._keywords(node, context)
-        given = Arguments(
-            positional=sum(1 for one in node.args if not isinstance(one, ast.Starred)),
-            keywords=tuple(one.name for one in keywords),
-            open=more or any(isinstance(one, ast.Starred) for one in node.args),
-        )
-        found = misfit(self.world, callee, given)
-        if found:
-            wrong = tuple(one for one in keywords if one.name in found.unexpected)
-            self.lacks.append(Lack(found, context, node.lineno, "TypeError", wrong))
+        first: Lack | None = None
+        for callee, way in ways:
+            with_it = [one for one in keywords if not _exclude(one.context, way)]
+            given = Arguments(
+                positional=sum(1 for one in node.args if not isinstance(one, ast.Starred)),
+                keywords=tuple(one.name for one in with_it),
+                open=more or any(isinstance(one, ast.Starred) for one in node.args),
+            )
+            found = misfit(self.world, callee, given)
+            if not found:
+                return
+            wrong = tuple(one for one in with_it if one.name in found.unexpected)
+            first = first or Lack(found, context, node.lineno, "TypeError", wrong)
+        self.lacks += [first] if first else []
+
+    def _ways(self, node: ast.Call, context: Context) -> list[tuple[Value, Context]]:
+        """Give what is called; where branches before it choose that, each choice with what stands around it."""
+        scope = context.scope
+        bound = scope.names.found.get(node.func.id, ()) if isinstance(node.func, ast.Name) and scope.function else ()
+        chosen = [
+            (value_of(self.world, scope, one.statement.value), self._contexts[id(one.statement)])
+            for one in bound
+            if isinstance(one.statement, ast.Assign) and id(one.statement) in self._contexts
+        ]
+        ways = [(value, way) for value, way in chosen if not _exclude(way, context)]
+        return ways if len(bound) == len(chosen) > 1 and ways else [(self._callee(node, context), context)]
 
     def _callee(self, node: ast.Call, context: Context) -> Value:
         if isinstance(node.func, ast.Attribute):
@@ -320,7 +340,7 @@ class Survey:
 
     def _added(self, name: str, scope: Scope) -> list[Keyword] | None:
         found: list[Keyword] = []
-        for node in ast.walk(scope.node) if scope.node else ():
+        for node in nodes_of(scope.node) if scope.node else ():
             match node:
                 case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=owner), slice=key)]) if owner == name:
                     if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
@@ -337,10 +357,8 @@ class Survey:
         return found
 
     def _around(self, node: ast.Call, scope: Scope) -> Context:
-        for statement in ast.walk(scope.node) if scope.node else ():
-            if isinstance(statement, ast.Expr) and statement.value is node:
-                return self._contexts.get(id(statement), Context(scope))
-        return Context(scope)
+        statements = (one for one in statements_of(scope.node) if isinstance(one, ast.Expr)) if scope.node else ()
+        return next((self._contexts[id(one)] for one in statements if one.value is node), Context(scope))
 
     def _targeted(self, dotted: str) -> bool:
         return dotted.split(".", 1)[0] in self.targets
@@ -372,13 +390,3 @@ def _among(value: Value) -> tuple[Value, ...]:
             return _among(of)
         case _:
             return (value,)
-
-
-def _home(value: Value) -> str:
-    match value:
-        case ModuleValue(name=name):
-            return name
-        case ClassValue(definition=of) | Instance(definition=of) | FunctionValue(definition=of):
-            return of.module.name
-        case _:
-            return ""

@@ -105,3 +105,14 @@ def choice(values: tuple[Value, ...]) -> Value:
                 flat.append(one)
     present = [one for one in flat if not isinstance(one, Absent | Nothing)] or flat
     return present[0] if len(present) == 1 else Choice(tuple(present)) if present else Opaque()
+
+
+def home_of(value: Value) -> str:
+    """Name the module that a value stands in; ``""`` where it is in none that is known."""
+    match value:
+        case ModuleValue(name=name):
+            return name
+        case ClassValue(definition=of) | Instance(definition=of) | FunctionValue(definition=of):
+            return of.module.name
+        case _:
+            return ""

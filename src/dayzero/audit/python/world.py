@@ -22,7 +22,7 @@ from dayzero.audit.python.values import (
     Value,
     choice,
 )
-from dayzero.audit.python_source import Definition, Module, last_name, module_name
+from dayzero.audit.python_source import Definition, Module, last_name, module_name, statements_of
 from dayzero.core.verdict import Place
 
 _MOST_BASES = 16
@@ -375,7 +375,7 @@ def _refuses(node: ast.stmt) -> bool:
     """Say whether this is a ``__getattr__`` that can give up: then it answers only for names that something spells."""
     if not isinstance(node, ast.FunctionDef) or node.name != "__getattr__":
         return False
-    raised = (one.exc for one in ast.walk(node) if isinstance(one, ast.Raise) and one.exc is not None)
+    raised = (one.exc for one in statements_of(node) if isinstance(one, ast.Raise) and one.exc is not None)
     return any(last_name(one) == "AttributeError" for one in raised)
 
 

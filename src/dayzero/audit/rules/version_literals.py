@@ -3,11 +3,12 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.installed import Distribution, Installed
-from dayzero.audit.python_source import Module
+from dayzero.audit.python_source import Module, statements_of
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
 
@@ -23,30 +24,37 @@ class VersionLiterals:
 
     def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
         """Find ``if version != "1.2.3"`` with the version of an installed library."""
-        python = subject.installed.python
-        for module in python.holding(b"ersion"):
-            if module not in python.modules or not _COMPARED.search(python.read(module)):
-                continue
-            parsed = python.parsed(module)
-            if isinstance(parsed, Module):
-                for scope in _scopes(parsed.tree):
-                    yield from self._in_scope(subject.installed, parsed, scope)
-            else:
-                yield NotChecked(f"whether {parsed} demands a version", parsed.quote, needed=False)
+        yield from _found(subject.installed, self.id)
 
-    def _in_scope(self, installed: Installed, module: Module, scope: ast.AST) -> Iterator[Finding]:
-        known: dict[str, Distribution] = {}
-        for node in _own(scope):
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    library = _versioned(installed, known, value)
-                    if library is not None:
-                        known[name] = library
-                case ast.If(test=test):
-                    for library, literal in _demanded(installed, known, test):
-                        if library.version.split("+")[0] != literal.removeprefix("v"):
-                            top = isinstance(scope, ast.Module)
-                            yield _finding(self.id, module, node, (library, literal), top=top)
+
+@lru_cache(maxsize=2)
+def _found(installed: Installed, rule: str) -> tuple[Finding | NotChecked, ...]:
+    """Look through all files, once for whatever is to be served with them."""
+    python = installed.python
+    found: list[Finding | NotChecked] = []
+    for module in python.holding(b"ersion"):
+        if module not in python.modules or not _COMPARED.search(python.read(module)):
+            continue
+        parsed = python.parsed(module)
+        if isinstance(parsed, Module):
+            found += (one for scope in _scopes(parsed.tree) for one in _in_scope(rule, installed, parsed, scope))
+        else:
+            found.append(NotChecked(f"whether {parsed} demands a version", parsed.quote, needed=False))
+    return tuple(found)
+
+
+def _in_scope(rule: str, installed: Installed, module: Module, scope: ast.AST) -> Iterator[Finding]:
+    known: dict[str, Distribution] = {}
+    for node in _own(scope):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                library = _versioned(installed, known, value)
+                if library is not None:
+                    known[name] = library
+            case ast.If(test=test):
+                for library, literal in _demanded(installed, known, test):
+                    if library.version.split("+")[0] != literal.removeprefix("v"):
+                        yield _finding(rule, module, node, (library, literal), top=isinstance(scope, ast.Module))
 
 
 def _finding(rule: str, module: Module, branch: ast.If, demanded: tuple[Distribution, str], *, top: bool) -> Finding:
@@ -67,7 +75,7 @@ def _finding(rule: str, module: Module, branch: ast.If, demanded: tuple[Distribu
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
     yield tree
-    yield from (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+    yield from (one for one in statements_of(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:

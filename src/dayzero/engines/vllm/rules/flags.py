@@ -2,9 +2,11 @@
 
 import difflib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from dayzero.audit.finding import Finding, NotChecked, Severity
+from dayzero.audit.installed import Distribution
 from dayzero.audit.ports import BuildFiles
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
@@ -28,7 +30,7 @@ class VllmFlags:
             return
         files = subject.installed.engine.files
         try:
-            known = read_flags(files)
+            known = _known(subject.installed.engine)
         except UnreadableError as error:
             yield NotChecked(self.question, str(error))
             return
@@ -59,6 +61,12 @@ class VllmFlags:
 
     def _finding(self, message: str, place: Place, resolution: str) -> Finding:
         return Finding(self.id, Severity.START, message, place, None, resolution)
+
+
+@lru_cache(maxsize=2)
+def _known(engine: Distribution) -> Mapping[str, Flag]:
+    """Read the parser's flags, once for whatever is to be served with the build."""
+    return read_flags(engine.files)
 
 
 def _parser(files: BuildFiles) -> Place:
