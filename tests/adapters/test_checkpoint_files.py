@@ -15,7 +15,8 @@ from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.pins import FilePin, Sha256
 from dayzero.core.quantities import Bytes
 from dayzero.fit.architectures import checkpoint_of
-from dayzero.fit.checkpoint import DTYPE_BITS, Basis, Checkpoint, Tensor, Unknown
+from dayzero.fit.checkpoint import Basis, Checkpoint, Tensor, Unknown
+from dayzero_verify.safetensors import DTYPE_BITS
 
 _TINY = {
     "architectures": ["MixtralForCausalLM"],
@@ -148,23 +149,23 @@ _TORN: list[tuple[str, bytes, str]] = [
     ("empty", b"", "byte 0: the file ends after 0 bytes"),
     ("no length", b"\x01\x02", "byte 2: the file ends after 2 bytes"),
     ("header too long", (10**12).to_bytes(8, "little"), "byte 0: the header would have 1000000000000 bytes"),
-    ("ends inside the header", _file(_W)[:20], "byte 20: the file ends inside the header"),
-    ("no json", _file(b"{nope"), "byte 8: the header is no JSON object"),
-    ("a list", _file(b"[]"), "byte 8: the header is no JSON object"),
+    ("ends inside the header", _file(_W)[:20], "byte 20: the file ends inside its header"),
+    ("no json", _file(b"{nope"), "byte 8: not a JSON object"),
+    ("a list", _file(b"[]"), "byte 8: not a JSON object"),
     ("no utf-8", _file(b'{"\xff":1}'), "byte 8: "),
     ("truncated", _file(_W, bytes(5)), "the file ends 3 bytes before its tensors do"),
-    ("bytes behind", _file(_W, bytes(9)), "1 bytes behind the last tensor"),
-    ("unknown type", _file(_W.replace(b"F32", b"Q9"), bytes(8)), "byte 9: 'w' has the unknown type 'Q9'"),
-    ("size", _file(_W.replace(b"[2]", b"[3]"), bytes(8)), "'w' has 8 bytes for F32"),
-    ("negative shape", _file(_W.replace(b"[2]", b"[-1,-2]"), bytes(8)), "'w' has 8 bytes for F32"),
-    ("no offsets", _file(b'{"w":{"dtype":"F32","shape":[2]}}'), "missing required field `data_offsets`"),
-    ("no number", _file(_W.replace(b"[2]", b'["2"]'), bytes(8)), "Expected `int`, got `str`"),
-    ("twice", _file(_W[:-1] + b"," + _W[1:], bytes(8)), "'w' is there twice"),
+    ("bytes behind", _file(_W, bytes(9)), "1 bytes stand behind the last tensor"),
+    ("unknown type", _file(_W.replace(b"F32", b"Q9"), bytes(8)), "byte 9: 'w' is no tensor of a known type"),
+    ("size", _file(_W.replace(b"[2]", b"[3]"), bytes(8)), "'w' is no tensor of a known type that fills its bytes"),
+    ("negative shape", _file(_W.replace(b"[2]", b"[-1,-2]"), bytes(8)), "not a whole number from 0"),
+    ("no offsets", _file(b'{"w":{"dtype":"F32","shape":[2]}}'), "'w' is no tensor"),
+    ("no number", _file(_W.replace(b"[2]", b'["2"]'), bytes(8)), "'w' is no tensor"),
+    ("twice", _file(_W[:-1] + b"," + _W[1:], bytes(8)), "the key 'w' occurs twice"),
     ("overlap", _file(_W[:-1] + b',"v":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}', bytes(12)), "'v' overlaps"),
     (
         "gap",
         _file(_W[:-1] + b',"v":{"dtype":"F32","shape":[2],"data_offsets":[12,20]}}', bytes(20)),
-        "a gap of 4 bytes",
+        "a hole of 4 bytes",
     ),
     ("huge shape", _file(_W.replace(b"[2]", b"[99999999999999999999]"), bytes(8)), "'w'"),
 ]

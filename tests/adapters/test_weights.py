@@ -8,7 +8,7 @@ import pytest
 from tests.samples import model
 
 from dayzero.adapters.builds import BuildStore
-from dayzero.adapters.weights import put_weights
+from dayzero.adapters.weights import FINISHED, put_weights
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.pins import Commit, FilePin, HubRevision, InDistribution, ModelPin, Sha256
 from dayzero.core.quantities import Bytes
@@ -92,3 +92,37 @@ def test_weights_on_a_hub_are_left_to_the_hubs_own_client_and_checked_afterwards
     target = tmp_path / "w" / "sub" / "w.gguf"
     target.write_bytes(CONTENT)
     assert put_weights(on_hub, tmp_path / "w", store, {}) == (target,)
+
+
+def test_what_may_be_fetched_is_fetched_and_a_second_run_reads_nothing_again(tmp_path, store):
+    on_hub = replace(seeded(), origin=HubRevision(repository="org/model", revision=Commit("a" * 40)))
+    asked = []
+
+    def fetch(origin, pins, folder, finished) -> None:
+        asked.append((origin, pins, finished is not None))
+        (folder / "sub").mkdir(exist_ok=True)
+        (folder / "sub" / "w.gguf").write_bytes(CONTENT)
+
+    (file,) = put_weights(on_hub, tmp_path / "w", store, {}, fetch=fetch)
+    assert asked == [(on_hub.origin, on_hub.files, True)]
+    # The digest that is remembered is believed as long as nobody writes to the file, and no longer.
+    remembered = tmp_path / "w" / FINISHED
+    assert len(remembered.read_bytes().splitlines()) == 1
+    put_weights(on_hub, tmp_path / "w", store, {}, fetch=lambda *_: None)
+    assert len(remembered.read_bytes().splitlines()) == 1
+    file.write_bytes(CONTENT.replace(b"7", b"8"))
+    with pytest.raises(IntegrityError, match="instead of the pinned"):
+        put_weights(on_hub, tmp_path / "w", store, {}, fetch=lambda *_: None)
+
+
+def test_a_memory_that_others_can_write_to_is_not_believed_and_not_needed(tmp_path, store):
+    def fetch(_origin, _pins, folder, finished) -> None:
+        assert finished is None
+        (folder / "sub").mkdir()
+        (folder / "sub" / "w.gguf").write_bytes(CONTENT)
+
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / FINISHED).touch()
+    (tmp_path / "w" / FINISHED).chmod(0o666)
+    on_hub = replace(seeded(), origin=HubRevision(repository="org/model", revision=Commit("a" * 40)))
+    put_weights(on_hub, tmp_path / "w", store, {}, fetch=fetch)

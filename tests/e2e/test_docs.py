@@ -10,10 +10,12 @@ import pytest
 
 from dayzero.cli.commands import COMMANDS
 from dayzero.cli.main import run
+from dayzero_verify import cli as verifier
+from dayzero_verify.report import CHECKS, ExitCode
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GROUPS = {"evidence", "kit", "catalog"}
+GROUPS = {"evidence", "kit", "keys", "catalog"}
 TYPED = re.compile(r"(?:^|[ `$/(])dayzero ((?:[a-z][a-z-]*)(?: [^`\n|]*)?)")
 
 
@@ -51,6 +53,17 @@ def test_a_command_that_a_page_shows_exists_with_its_options(page, words):
     assert [option for option in options if option not in shown and option != "--help"] == [], (
         f"{page}: dayzero {words}"
     )
+
+
+def test_the_verifiers_page_has_every_check_option_and_exit_code(capsys: pytest.CaptureFixture[str]):
+    page = (ROOT / "verifier" / "README.md").read_text(encoding="utf-8")
+    assert verifier.run(["--help"]) == 0
+    options = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out)) - {"--help", "--version"}
+    assert len(options) > 15
+    assert sorted(option for option in options if not re.search(rf"`{option}[ `]", page)) == []
+    assert [check for check in CHECKS if f"| `{check}` | " not in page] == []
+    codes = re.findall(r"^\| (\d+) \| ", page.split("## Exit codes")[1], re.MULTILINE)
+    assert [int(code) for code in codes] == sorted(ExitCode)
 
 
 def test_every_schema_that_the_code_writes_is_documented():

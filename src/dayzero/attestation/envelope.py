@@ -14,34 +14,49 @@ from dayzero_verify.dsse import PAYLOAD_TYPE, EnvelopeError, SignatureError, pae
 from dayzero_verify.keys import PublicKey
 from dayzero_verify.statement import StatementError, parse_statement
 
+_OUR_TYPES = "urn:dayzero:"  # statements of other people's types have no place for who signs them
 
-def seal(statement: Statement, signer: Signer) -> bytes:
-    """Sign a statement and give its DSSE envelope as one line.
+
+def seal(statement: Statement, *signers: Signer) -> bytes:
+    """Sign a statement and give its DSSE envelope as one line, with one signature a signer.
 
     Raises:
-        InputError: The statement says that another kind of key signs it than the signer is.
-        IntegrityError: The signer gave a signature that does not hold under its public key.
+        InputError: The statement says that another kind of key signs it than a signer is, or is ours and does not say it.
+        IntegrityError: A signer gave a signature that does not hold under its public key.
     """
     stated = statement.predicate.get("signer")
-    if not isinstance(stated, Mapping) or stated.get("kind") != signer.kind:
-        raise InputError(
-            f"the statement does not say that a {signer.kind} key signs it",
-            hint="Write the statement with the kind of the key that will sign it.",
-        )
-    content = payload(statement)
+    kind = stated.get("kind") if isinstance(stated, Mapping) else None
+    says = "signer" in statement.predicate or statement.predicate_type.startswith(_OUR_TYPES)
+    for signer in signers if says else ():
+        if kind != signer.kind:
+            raise InputError(
+                f"the statement does not say that a {signer.kind} key signs it",
+                hint="Write the statement with the kind of the key that will sign it.",
+            )
+    return seal_payload(payload(statement), *signers)
+
+
+def seal_payload(content: bytes, *signers: Signer) -> bytes:
+    """Sign a statement as it is written already, and give its DSSE envelope as one line, with one signature a signer.
+
+    Raises:
+        IntegrityError: A signer gave a signature that does not hold under its own public key.
+    """
+    envelope = {
+        "payload": base64.b64encode(content).decode("ascii"),
+        "payloadType": PAYLOAD_TYPE,
+        "signatures": [_signature(content, signer) for signer in signers],
+    }
+    return json.dumps(envelope, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _signature(content: bytes, signer: Signer) -> Mapping[str, str]:
     signature = signer.sign(pae(content))
     if not ed25519.verify(signer.public_key, pae(content), signature):
         raise IntegrityError(
             "the signer's signature does not hold under its own public key", hint="Do not use this key."
         )
-    envelope = {
-        "payload": base64.b64encode(content).decode("ascii"),
-        "payloadType": PAYLOAD_TYPE,
-        "signatures": [
-            {"keyid": PublicKey(signer.public_key).keyid, "sig": base64.b64encode(signature).decode("ascii")}
-        ],
-    }
-    return json.dumps(envelope, separators=(",", ":")).encode("ascii") + b"\n"
+    return {"keyid": PublicKey(signer.public_key).keyid, "sig": base64.b64encode(signature).decode("ascii")}
 
 
 def sign_statements(statements: Iterable[Statement], signer: Signer) -> bytes:

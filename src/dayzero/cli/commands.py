@@ -34,5 +34,6 @@ COMMANDS = (
     CommandEntry("evidence", "dayzero.cli.evidence:APP", "What raw line stands under this number?"),
     CommandEntry("render", "dayzero.cli.render:render", "Write the deploy files, proven equal to the launch"),
     CommandEntry("kit", "dayzero.cli.kit:APP", "Can a stranger check it?"),
+    CommandEntry("keys", "dayzero.cli.keys:APP", "Who signs it, until when, and what was taken back?"),
     CommandEntry("catalog", "dayzero.cli.catalog:APP", "What is on offer?"),
 )

@@ -9,9 +9,9 @@ from cyclopts import Parameter
 
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
-from dayzero.kit.explain import Proof, prove_without_our_code
-from dayzero_verify.cli import report_text, run
-from dayzero_verify.inputs import UnreadableError, examine_files, read_key
+from dayzero_verify.cli import report_text
+from dayzero_verify.explain import Proof, Step, proof_text, prove, write
+from dayzero_verify.inputs import TrustFile, UnreadableError, examine_files
 from dayzero_verify.kit import DEMO_WARNING, Content
 from dayzero_verify.report import ExitCode
 
@@ -19,11 +19,19 @@ APP = cyclopts.App(
     name="kit",
     help=(
         "Can a stranger check it? Check a kit, and show what is in it.\n\n"
-        "Both commands run dayzero-verify, and end with its exit codes: 0 verified, 2 usage, 3 undecided (an input cannot be "
-        "read, or a required check was not made), 10 signature or key, 12 bytes differ, 13 a file or receipt is extra or "
-        "missing, 14 unsafe archive, 15 wrong statement or another kit, 30 the verifier failed."
+        "verify and explain run dayzero-verify, and end with its exit codes: 0 verified, 2 usage, 3 undecided (an input cannot "
+        "be read, or a required check was not made), 10 signature or key, 11 key revoked or expired, 12 bytes differ, 13 a file "
+        "or receipt is extra or missing, 14 unsafe archive, 15 wrong statement or another kit, 16 downgrade, 17 retracted, "
+        "18 stale trust, 19 weights differ, 20 weights incomplete, 21 deploy files or a server differ from the launch, 22 a "
+        "value does not re-extract, 30 the verifier failed."
     ),
 )
+
+APP.command("dayzero.cli.kit_build:build", name="build")
+APP.command("dayzero.cli.kit_build:sign", name="sign")
+APP.command("dayzero.cli.kit_verify:verify", name="verify")
+APP.command("dayzero.cli.kit_registry:push", name="push")
+APP.command("dayzero.cli.kit_registry:pull", name="pull")
 
 KitPath = Annotated[Path, Parameter(help="The kit's archive.")]
 Keys = Annotated[
@@ -37,30 +45,21 @@ Attestation = Annotated[
 
 
 @APP.command
-def verify(
+def explain(  # noqa: PLR0913  (two inputs of the proof, its place, and how it is printed)
     kit: KitPath,
     *,
     key: Keys = (),
+    trust: Annotated[
+        Path | None, Parameter(name="--trust", help="A trust document, in place of a key; it follows from --root.")
+    ] = None,
+    root: Annotated[
+        str | None, Parameter(name="--root", help="The fingerprint of a root in the trust document.")
+    ] = None,
     attestation: Attestation = None,
-    require: Annotated[
-        tuple[str, ...], Parameter(name="--require", negative=(), help="Fail where this check was not made.")
-    ] = (),
-    output_format: OutputFormat = "text",
-) -> int:
-    """Check signature, archive and every byte of a kit; ends with the exit codes of dayzero-verify, not of dayzero."""
-    _require_key(key)
-    words = [f"--key={path}" for path in key] + [f"--require={check}" for check in require]
-    words += [f"--attestation={attestation}"] if attestation else []
-    words += ["--json"] if output_format == "json" else []
-    return run([*words, "--", str(kit)], program="dayzero kit verify")
-
-
-@APP.command
-def explain(
-    kit: KitPath,
-    *,
-    key: Keys = (),
-    attestation: Attestation = None,
+    model: Annotated[
+        Path | None,
+        Parameter(name="--model", help="The folder of the model files, for the command that checks them."),
+    ] = None,
     output: Annotated[
         Path | None, Parameter(name=("--output", "-o"), help="A folder for the signed bytes; made if missing.")
     ] = None,
@@ -70,49 +69,37 @@ def explain(
 
     Ends with the exit codes of dayzero-verify; nothing is listed unless the kit is verified.
     """
-    _require_key(key)
+    authority = _authority(key, trust, root)
     try:
-        examination = examine_files(kit, attestation, key)
-        trusted = {read_key(path).raw: path for path in reversed(key)}
+        examination = examine_files(kit, attestation, authority)
+        if examination.content is None:
+            print(report_text(examination.report, kit), end="", file=sys.stderr)
+            return examination.report.exit_code
+        proof = prove(examination.content, kit=kit, folder=output or Path("DIR"), model=model)
+        if output is not None:
+            write(proof, output)
     except UnreadableError as error:
         print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
         return ExitCode.UNREADABLE
-    if examination.content is None:
-        print(report_text(examination.report, kit), end="", file=sys.stderr)
-        return examination.report.exit_code
-    content = examination.content
-    signer = trusted[content.lines[0].signed.signatures[0].key.raw]
-    folder = "DIR" if output is None else str(output)
-    proof = prove_without_our_code(content, kit=str(kit), key=str(signer), folder=folder)
-    if output is not None:
-        _write(proof, output)
     if output_format == "json":
-        print_json(_document(content, proof, written=output is not None))
+        print_json(_document(examination.content, proof, written=output is not None))
     else:
-        _print(content, proof, written=output is not None)
+        _print(examination.content, proof, written=output is not None)
     return ExitCode.VERIFIED
 
 
-def _require_key(key: tuple[Path, ...]) -> None:
-    if not key:
+def _authority(key: tuple[Path, ...], trust: Path | None, root: str | None) -> tuple[Path, ...] | TrustFile:
+    if bool(key) == (trust is not None):
         raise InputError(
-            "a kit is checked against a public key that you trust, and none was given",
-            hint="Give --key KEY.pub.pem; get it from its owner, not from where the kit came from.",
+            "a kit is checked against a public key or a trust document: give one of --key and --trust",
+            hint="Give --key KEY.pub.pem, or --trust trust.json and --root; from the owner, not from where the kit came from.",
         )
-
-
-def _write(proof: Proof, folder: Path) -> None:
-    """Write the files of the proof; nothing that exists is overwritten."""
-    there = [folder / name for name, _ in proof.files if (folder / name).exists()]
-    if there:
-        raise InputError(f"{there[0]} exists already", hint="Give -o an empty or a new folder.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in proof.files:
-            with (folder / name).open("xb") as file:
-                file.write(content)
-    except OSError as error:
-        raise InputError(f"cannot write {error.filename}: {error.strerror}", hint="Give -o another folder.") from error
+    if (trust is None) != (root is None):
+        raise InputError(
+            "--trust and --root go together: without --root the document vouches for itself",
+            hint="Give --trust trust.json --root FINGERPRINT.",
+        )
+    return key if trust is None or root is None else TrustFile(path=trust, root=root.lower())
 
 
 def _print(content: Content, proof: Proof, *, written: bool) -> None:
@@ -123,11 +110,9 @@ def _print(content: Content, proof: Proof, *, written: bool) -> None:
     print()
     for path in sorted(files):
         print(f"{files[path].mode}  {files[path].size:>9}  {path}")
-    print("\nThe same without our code:\n")
     if not written:
-        print("(give -o DIR: it writes the files that these commands read)\n")
-    for step in proof.steps:
-        print(f"  {step.command}\n      {step.shows}")
+        print("\n(give -o DIR: it writes the files that these commands read)")
+    print(f"\n{proof_text(proof)}", end="")
 
 
 def _document(content: Content, proof: Proof, *, written: bool) -> dict[str, object]:
@@ -142,5 +127,10 @@ def _document(content: Content, proof: Proof, *, written: bool) -> dict[str, obj
         ],
         "statements": [line.statement.predicate_type for line in content.lines],
         "written": [name for name, _ in proof.files] if written else [],
-        "steps": [{"command": step.command, "shows": step.shows} for step in proof.steps],
+        "steps": _steps(proof.kit),
+        "weight_steps": _steps(proof.weights),
     }
+
+
+def _steps(steps: tuple[Step, ...]) -> list[dict[str, str]]:
+    return [{"command": step.command, "shows": step.shows} for step in steps]

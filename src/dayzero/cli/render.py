@@ -1,7 +1,7 @@
 """``dayzero render``: write the deploy files, proven equal to the launch."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +10,7 @@ import cyclopts
 from dayzero.cli.console import stderr_console
 from dayzero.cli.main import FINDINGS, PROVEN
 from dayzero.cli.output import OutputFormat, print_json
+from dayzero.cli.sites import site_of
 from dayzero.core.errors import InputError, IntegrityError, RemoteError
 from dayzero.core.launch import (
     AddedVariable,
@@ -18,7 +19,6 @@ from dayzero.core.launch import (
     LaunchSpec,
     Placeholder,
     Replaced,
-    Site,
     Unchecked,
     Word,
     at_site,
@@ -76,7 +76,7 @@ def render(  # noqa: PLR0913  (each argument is one option)
         force: Replace files there that differ.
         output_format: How the result is written to stdout.
     """
-    spec = at_site(deploy.launch_of(package), _site(site))
+    spec = at_site(deploy.launch_of(package), site_of(site))
     rendered, not_carried = _render_all(spec, target)
     if not rendered:
         reasons = "; ".join(f"{name}: {error.message}" for name, error in not_carried)
@@ -100,18 +100,6 @@ def render(  # noqa: PLR0913  (each argument is one option)
         _print(answer)
     verdicts = [verdict for one in answer.rendered for verdict in (one.verdict, *(v for _, v in one.validators))]
     return FINDINGS if any(isinstance(verdict, Refuted) for verdict in verdicts) else PROVEN
-
-
-def _site(given: tuple[str, ...]) -> Site:
-    names = [field.name for field in fields(Site)]
-    values: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or name not in names or name in values:
-            what = "is given twice" if name in values else "is not NAME=VALUE of a site"
-            raise InputError(f"--site {text!r} {what}", hint=f"The names are: {', '.join(names)}.")
-        values[name] = value
-    return Site(**values)
 
 
 def _need_read(given: tuple[str, ...], rendered: tuple[_Rendered, ...]) -> None:

@@ -57,11 +57,19 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePin:
-    """One file: its relative POSIX path, digest and size."""
+    """One file: its relative POSIX path, digest and size.
+
+    Attributes:
+        path: Relative to the model's folder.
+        sha256: Digest of the whole file.
+        size: Size of the whole file.
+        header_sha256: Digest of a safetensors file's header, its 8 length bytes and its JSON, where it is known.
+    """
 
     path: str
     sha256: Sha256
     size: Bytes
+    header_sha256: Sha256 | None = None
 
     def __post_init__(self) -> None:
         parts = PurePosixPath(self.path).parts

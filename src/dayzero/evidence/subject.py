@@ -17,6 +17,7 @@ _ADDED: tuple[tuple[tuple[str, ...], object], ...] = (
     (("engine", "lock"), ""),
     (("model", "origin", "tokenizer_revision"), None),
     (("model", "origin", "code_revision"), None),
+    (("model", "files", "header_sha256"), None),
 )
 
 
@@ -29,9 +30,14 @@ def recipe_digest(recipe: Recipe) -> Sha256:
     return Sha256.of(rfc8785.dumps({"recipe": members, "origin": type(recipe.model.origin).__name__}))
 
 
-def _leave_out(members: dict[str, Any], path: tuple[str, ...], default: object) -> None:
-    *outer, name = path
-    for step in outer:
-        members = members[step]
-    if name in members and members[name] == default:
+def _leave_out(members: Any, path: tuple[str, ...], default: object) -> None:  # noqa: ANN401  (what asdict makes of a recipe)
+    """Take a member out where it has its default; on the way, each entry of a list is gone through."""
+    if isinstance(members, tuple):
+        for entry in members:
+            _leave_out(entry, path, default)
+        return
+    name, *inner = path
+    if inner:
+        _leave_out(members[name], tuple(inner), default)
+    elif name in members and members[name] == default:
         del members[name]

@@ -4,38 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from types import MappingProxyType
 
 from dayzero.core.quantities import Bytes
 from dayzero.core.verdict import Place
-
-# Bits of one element, by the name that safetensors gives its type (safetensors 0.8.0, tensor.rs, Dtype).
-DTYPE_BITS: Mapping[str, int] = MappingProxyType(
-    {
-        "BOOL": 8,
-        "F4": 4,
-        "F6_E2M3": 6,
-        "F6_E3M2": 6,
-        "U8": 8,
-        "I8": 8,
-        "F8_E5M2": 8,
-        "F8_E4M3": 8,
-        "F8_E8M0": 8,
-        "F8_E4M3FNUZ": 8,
-        "F8_E5M2FNUZ": 8,
-        "I16": 16,
-        "U16": 16,
-        "F16": 16,
-        "BF16": 16,
-        "I32": 32,
-        "U32": 32,
-        "F32": 32,
-        "C64": 64,
-        "F64": 64,
-        "I64": 64,
-        "U64": 64,
-    }
-)
 
 _LAYER = re.compile(r"(?:^|\.)(?:layers|blocks|blk|h)\.(\d+)\.")
 

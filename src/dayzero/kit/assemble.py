@@ -8,13 +8,12 @@ from dayzero.core.pins import FilePin, Sha256
 from dayzero.kit.documents import launch_json, manifest_json, model_sums, requirements_of
 from dayzero.kit.model import Kit, KitContents, KitFile
 from dayzero.kit.readme import kit_readme
+from dayzero_verify.archive_checks import MANIFEST_PATH
 from dayzero_verify.canonical_zip import ArchivedFile, ArchiveError, build
-from dayzero_verify.kit import MANIFEST_PATH, RAW_FOLDER
+from dayzero_verify.kit import RAW_FOLDER
 from dayzero_verify.paths import PathError, check_path
 from dayzero_verify.statement import LEDGER_PATH
 
-# The one deploy file that needs nothing but the unpacked kit.
-_START = "serve.sh"
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
 
@@ -49,12 +48,10 @@ def assemble(contents: KitContents) -> Kit:
 
 
 def _files(contents: KitContents) -> Iterator[tuple[str, bytes]]:
-    package, launch = contents.package, contents.launch
+    launch = contents.launch
     deploy = tuple(sorted(set(contents.deploy_files)))
-    paths = tuple(path for path, _ in deploy)
-    readme = kit_readme(package, launch, start=_START if _START in paths else "", deploy_files=paths)
     texts = (
-        ("README.md", readme),
+        ("README.md", kit_readme(contents)),
         ("CARD.md", contents.card),
         ("package.toml", contents.definition),
         ("launch.json", launch_json(launch)),

@@ -5,6 +5,24 @@ from dataclasses import dataclass
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.package import Package
 from dayzero.core.pins import Sha256
+from dayzero.evidence.model import Claim, Retraction
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was measured in one run: one arm of a comparison, or one bring-up.
+
+    Attributes:
+        name: What the file that binds its raw files together was called; ``""`` where no such file was filed.
+        sha256: Digest of that file.
+        environment: Where it ran, as (name, text), as that file has it.
+        claims: What is claimed of it now.
+    """
+
+    name: str
+    sha256: Sha256 | None
+    environment: tuple[tuple[str, str], ...]
+    claims: tuple[Claim, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +38,11 @@ class KitContents:
         ledger: The evidence ledger.
         raw_files: The raw files that its claims rest on, as (digest, content).
         card: The card, as text.
+        runs: What is claimed, by run; empty where nothing was measured.
+        taken_back: Claims that are made no longer.
+        targets: The deploy targets that its deploy files are of.
+        not_carried: The deploy targets that cannot carry the launch, as (name, why).
+        left_out: The deploy targets that were not asked for.
     """
 
     package: Package
@@ -30,6 +53,11 @@ class KitContents:
     ledger: bytes
     raw_files: tuple[tuple[Sha256, bytes], ...]
     card: str
+    runs: tuple[Run, ...] = ()
+    taken_back: tuple[Retraction, ...] = ()
+    targets: tuple[str, ...] = ()
+    not_carried: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

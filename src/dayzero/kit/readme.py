@@ -1,24 +1,25 @@
 """The README of a kit, written for someone who has never heard of dayzero."""
 
-from dayzero.core.launch import HubModel, LaunchSpec, LocalModel
+from collections.abc import Iterator
+
+from dayzero.core.launch import LaunchSpec, LocalModel
 from dayzero.core.package import Package
 from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin
+from dayzero.kit.model import KitContents
+
+# The one deploy file that needs nothing but the unpacked kit.
+_START = "serve.sh"
 
 
-def kit_readme(package: Package, launch: LaunchSpec, *, start: str, deploy_files: tuple[str, ...]) -> str:
-    """Say what the kit is, how to check it, how to start it and what is not in it.
-
-    Args:
-        package: The package definition.
-        launch: What is started.
-        start: The script that starts it from the unpacked kit, ``""`` where there is none.
-        deploy_files: Every deploy file in the kit.
-    """
+def kit_readme(contents: KitContents) -> str:
+    """Say what the kit is, how to check it, how to start it, what that does not prove and what is not in it."""
+    package, launch = contents.package, contents.launch
     sections = (
         _opening(package),
-        _checking(package),
-        _starting(package, launch, start, deploy_files),
-        _absent(package, launch),
+        _checking(contents),
+        _proof(contents),
+        _starting(contents),
+        _absent(contents),
         _FILES if isinstance(launch.model, LocalModel) else _FILES.replace(_SUMS, ""),
     )
     return "\n\n".join(section.strip("\n") for section in sections) + "\n"
@@ -33,56 +34,107 @@ def _opening(package: Package) -> str:
 
 {package.summary.strip()}
 
-This archive is a kit: what it takes to serve {recipe.model.name} with {recipe.engine} as it was measured, and the
-evidence for the numbers on its card (CARD.md). It was put together by dayzero. It holds zero weight bytes."""
+This archive is a kit: what it takes to serve {recipe.model.name} with {recipe.engine}, and the evidence for the numbers on
+its card (CARD.md). It was put together by dayzero, a program that brings up open-weights models. It holds zero weight bytes."""
 
 
-def _checking(package: Package) -> str:
+def _checking(contents: KitContents) -> str:
+    package = contents.package
     stem = f"{package.name}-{package.version}.kit"
+    require = "--require deploy_files" + (" --require claims" if contents.runs else "")
     return f"""
 ## Check it before you unpack it
 
-The signature lies outside the archive, in `{stem}.intoto.jsonl`. You need the public key of whoever gave you the kit, from
-another source than the kit, and the verifier, which is plain Python without dependencies (`pip install dayzero-verify`):
+Put these into one new folder:
+
+- `{stem}.zip`, the archive that this file is in;
+- `{stem}.intoto.jsonl`, the signed statements about it, from the same place, and `{stem}.tlog-proof`
+  where there is one;
+- `KEY.pub.pem`, the public key of whoever vouches for the kit. Get it from its owner, not from where the kit came from:
+  a kit that brings its own key vouches for itself.
+
+The program that checks is `dayzero-verify`: plain Python 3.11 or newer, no dependencies, no network. Get it from the publisher
+of dayzero, installed or as the one file `dayzero-verify.pyz` (then type `python3 -I -S dayzero-verify.pyz` for it). No copy of
+it is in here: one that came with the kit could not be believed. In the folder:
 
     dayzero-verify {stem}.zip --key KEY.pub.pem
 
-It ends with 0 only when the signature, the archive and every byte in it are right, and prints what it did not check.
-No copy of the verifier is in here: one that came with the kit could not be believed. To check the same with `openssl`
-and `sha256sum` alone, `dayzero kit explain {stem}.zip --key KEY.pub.pem -o DIR` writes the signed bytes and the commands."""
+You see one line a check: `pass`, `FAIL`, or `not checked` with the reason. The last line begins with
+`verified {package.name} {package.version}`, and the exit code is 0, only when signature, archive and every byte in it are
+right; `REFUSED`, `NOT DECIDED` and any other exit code mean: do not use it.
+
+A key by itself is never old and takes nothing back. Where the owner publishes a `trust.json`, and the fingerprint of its root
+in a place of its own, give `--trust trust.json --root FINGERPRINT` instead of `--key KEY.pub.pem`: then a stolen key, a kit that
+was taken back, and one that a newer version replaced are refused.
+
+Where dayzero is installed too, the same program checks that every deploy file says what `launch.json` says, and that every
+number on the card comes out of its raw file. To insist on that:
+
+    dayzero-verify {stem}.zip --key KEY.pub.pem {require}
+
+To check without any program of ours, with `openssl` and `sha256sum`, let this write the signed bytes and the commands:
+
+    dayzero-verify {stem}.zip --key KEY.pub.pem --explain proof"""
 
 
-def _starting(package: Package, launch: LaunchSpec, start: str, deploy_files: tuple[str, ...]) -> str:
-    first = f"./{start}" if start else "# follow one of the deploy files listed below"
-    match launch.model:
-        case LocalModel():
-            steps, weights = f"{_FETCH}\n    {first}", f"{_origin(package.recipe.model.origin)} {_ANY_WAY}"
-        case HubModel():
-            steps, weights = f"    {first}", f"{_origin(package.recipe.model.origin)} {_BY_THE_ENGINE}"
-    others = ", ".join(f"`{name}`" for name in deploy_files if name != start)
+def _proof(contents: KitContents) -> str:
+    lines = [
+        "## What that does not prove",
+        "",
+        "- Who signed. The key says that; a key that calls itself a demo key proves that nothing was changed, and no more.",
+        "- That the numbers on the card are what your machine will give: they were read from the raw files in here, on the",
+        "  machine that those files name.",
+        "- That the model answers well, or that the weights are harmless: they are pinned, and were not judged.",
+        "- That it was not taken back since: that takes a fresh `trust.json`; nor that there is no newer version.",
+    ]
+    if not any(run.claims for run in contents.runs):
+        lines.append("- Any speed at all: nothing was measured with this recipe, and the card prints no number.")
+    return "\n".join(lines)
+
+
+def _starting(contents: KitContents) -> str:
+    package, launch = contents.package, contents.launch
+    paths = sorted({path for path, _ in contents.deploy_files})
+    first = f"    ./{_START}" if _START in paths else "    # follow one of the deploy files listed below"
+    local = isinstance(launch.model, LocalModel)
+    weights = f"{_origin(package.recipe.model.origin)} {_ANY_WAY if local else _BY_THE_ENGINE}"
+    others = "".join(f"\n- `{name}`" for name in paths if name != _START)
     return f"""
 ## Start it
 
-    unzip {package.name}-{package.version}.kit.zip -d {package.name} && cd {package.name}
-{steps}
+On Linux{_NEEDS if local else ""}:
+
+    unzip -q {package.name}-{package.version}.kit.zip -d {package.name}
+    cd {package.name}
+{f"{_FETCH}{first}" if local else first}
 
 {weights}
-{_engine(launch)} It listens on port {launch.port} and answers
-`{launch.health_path}` when it is ready, on a machine like {package.recipe.system.name}
-within {launch.budgets.start_s} s. <!-- not-a-claim: a budget -->
-{f"Other deploy files, of the same launch: {others}." if others else "There is no other deploy file."}"""
+{_engine(launch)}
+It stays in the foreground until Ctrl-C, listens on port {launch.port}, and answers 200 when it is ready, on a machine like
+{package.recipe.system.name} within {launch.budgets.start_s} s. In another terminal: <!-- not-a-claim: a budget -->
+
+    curl --fail http://127.0.0.1:{launch.port}{launch.ready_path}
+    curl --fail http://127.0.0.1:{launch.port}/v1/completions {_PROMPT % package.recipe.name}
+
+Whether it serves what this kit says, the verifier asks it where you give `--live http://127.0.0.1:{launch.port}` as well.
+
+{f"Deploy files for other places, of the same launch:{chr(10)}{others}" if others else "There is no other deploy file."}"""
 
 
+_PROMPT = """-H 'Content-Type: application/json' \\
+      -d '{"model": "%s", "prompt": "The capital of France is", "max_tokens": 16}'"""
+_NEEDS = ", with Python 3.11 or newer, `unzip`, and dayzero for its `weights` command"
 _FETCH = """\
     dayzero weights package.toml -o model
-    sha256sum --check --strict model.sha256"""
+    sha256sum --check --strict model.sha256
+"""
 _ANY_WAY = "Any other way to get files with the digests of `model.sha256` into `model/` is as good."
 _BY_THE_ENGINE = "The engine fetches them itself, at the commits that its arguments name."
 
 
 def _engine(launch: LaunchSpec) -> str:
     if launch.wheels or launch.lock:
-        return "The engine comes from the wheels in `requirements.lock`, held to their digests."
+        return "The engine comes from the wheels in `requirements.lock`, held to their digests; the first start fetches them."
     if launch.image:
         return f"The engine is in the image `{launch.image}`."
     built = "" if launch.source is None else f" from commit `{launch.source.commit}` of {launch.source.repository}"
@@ -99,22 +151,25 @@ def _origin(origin: ModelOrigin) -> str:
             return f"The weights are made by the generator `{generator}` of dayzero from seed {seed}."
 
 
-def _absent(package: Package, launch: LaunchSpec) -> str:
-    model = package.recipe.model
-    named = "`model.sha256`" if isinstance(launch.model, LocalModel) else "`launch.json`"
+def _absent(contents: KitContents) -> str:
+    return "\n".join(["## What is not in it", "", *_missing(contents)])
+
+
+def _missing(contents: KitContents) -> Iterator[str]:
+    package, model = contents.package, contents.package.recipe.model
+    named = "`model.sha256`" if isinstance(contents.launch.model, LocalModel) else "`launch.json`"
     files = "1 file" if len(model.files) == 1 else f"{len(model.files)} files"
-    lines = [
-        "## What is not in it",
-        "",
-        f"- The weights: {model.size} in {files}, licence {model.licence}; {named} names them. <!-- not-a-claim: pinned -->",
-        "- The engine's wheels: `requirements.lock` names them.",
-        "- The signature, the key and the verifier, which have to come from outside.",
-        *(
-            f"- A number for {entry.topic}: {entry.why} <!-- not-a-claim: not measured -->"
-            for entry in package.unmeasured
-        ),
-    ]
-    return "\n".join(lines)
+    yield f"- The weights: {model.size} in {files}, licence {model.licence}; {named} names them. <!-- not-a-claim: pinned -->"
+    yield "- The engine's wheels: `requirements.lock` names them."
+    yield "- The signature, the key and the verifier, which have to come from outside."
+    for name, why in contents.not_carried:
+        yield f"- A deploy file for {name}: {why}. <!-- not-a-claim: a reason -->"
+    if contents.left_out:
+        yield f"- Deploy files that were not asked for when it was built: {', '.join(contents.left_out)}."
+    for entry in package.unmeasured:
+        yield f"- A number for {entry.topic}: {entry.why} <!-- not-a-claim: not measured -->"
+    for event in contents.taken_back:
+        yield f"- `{event.slug}`, {event.word} on {event.at}: {event.reason} <!-- not-a-claim: taken back -->"
 
 
 _SUMS = "| `model.sha256` | the weights, by digest, for `sha256sum --check` |\n"

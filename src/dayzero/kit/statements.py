@@ -1,66 +1,46 @@
-"""What is signed about a kit: the kit statement, and the receipt of what was measured."""
+"""What is stated about a kit: what the archive is, and what was measured, run by run."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from dayzero.attestation.model import SignerKind, Statement, Subject
-from dayzero.attestation.statement import payload_digest
+import rfc8785
+
+from dayzero import __version__
+from dayzero.attestation.model import Statement, Subject
 from dayzero.core.errors import EvidenceError, InputError
+from dayzero.core.launch import LaunchSpec
 from dayzero.core.package import Package
-from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin, Sha256
+from dayzero.core.pins import EngineBuild, FilePin, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin, Sha256
 from dayzero.core.workload import Cell, ClosedLoop, Workload, pace_words
 from dayzero.evidence.model import Claim, NotMeasured
+from dayzero.evidence.subject import recipe_digest
 from dayzero.evidence.wire import to_wire
 from dayzero.kit.documents import pin_document
-from dayzero.kit.model import Kit, KitFile
+from dayzero.kit.model import Kit, KitContents, KitFile, Run
 from dayzero_verify.kit import RAW_FOLDER
 from dayzero_verify.statement import KIT_TYPE, LEDGER_PATH, RECEIPT_TYPE
+from dayzero_verify.versions import is_older
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
-    """What a receipt is written from.
-
-    Attributes:
-        workload: The load that was run.
-        claims: What came out of it; each names its raw file.
-        not_measured: What has no number.
-        environment: Where it ran, as (name, text): machine, system, versions.
-    """
-
-    workload: Workload
-    claims: tuple[Claim, ...]
-    not_measured: tuple[NotMeasured, ...]
-    environment: tuple[tuple[str, str], ...]
-
-
-def kit_statements(
-    kit: Kit, package: Package, recipe: Sha256, measurement: Measurement, signer: SignerKind
-) -> tuple[Statement, ...]:
-    """Write the statements of a kit in the order in which they are signed: the kit's own, which requires the receipt.
-
-    Raises:
-        EvidenceError: See :func:`receipt_statement`.
-    """
-    receipt = receipt_statement(kit, recipe, measurement, signer)
-    return (kit_statement(kit, package, recipe, (receipt,), signer), receipt)
-
-
-def kit_statement(
-    kit: Kit, package: Package, recipe: Sha256, receipts: tuple[Statement, ...], signer: SignerKind
-) -> Statement:
-    """State what the archive is, and which receipts belong to it, so that none can be left out unnoticed.
+def kit_statement(kit: Kit, contents: KitContents, *, min_version: str = "") -> Statement:
+    """State what the archive is; who signs it and which statements belong to it are added when it is signed.
 
     Args:
         kit: The finished kit.
-        package: The definition that it was made from.
-        recipe: Digest of the recipe, the subject of its claims.
-        receipts: The receipts, exactly as they will be signed.
-        signer: Kind of the key that will sign.
+        contents: What it was made from.
+        min_version: Oldest version that should still be served, ``""`` where all may be.
 
     Raises:
-        InputError: The kit is not one of this package.
+        InputError: The kit is not one of this package, or is older itself than the oldest that should be served.
     """
+    package = contents.package
+    if min_version and (not _VERSION.fullmatch(min_version) or is_older(package.version, min_version)):
+        raise InputError(
+            f"not a version up to {package.version}: {min_version!r}",
+            hint="Give --min-version a version such as 1.0.0.",
+        )
     if (kit.name, kit.version) != (package.name, package.version):
         raise InputError(f"{kit.file_name} is not a kit of {package.name} {package.version}", hint="Assemble it again.")
     return Statement(
@@ -68,43 +48,71 @@ def kit_statement(
         predicate_type=KIT_TYPE,
         predicate={
             "kit": {"name": kit.name, "version": kit.version},
-            "engine": _engine(package.recipe.engine),
-            "model": _model(package.recipe.model),
-            "recipe": {"sha256": recipe.hex},
+            "engine": engine_document(package.recipe.engine),
+            "model": model_document(package.recipe.model),
+            "recipe": {"sha256": recipe_digest(package.recipe).hex},
+            "flags": {"sha256": flags_digest(contents.launch).hex},
+            "targets": {
+                "carried": list(contents.targets),
+                "notCarried": [name for name, _ in contents.not_carried],
+                "leftOut": list(contents.left_out),
+            },
             "ledger": {"sha256": _ledger(kit).sha256.hex},
             "files": [file.document() for file in kit.files],
-            "receipts": [
-                {"predicateType": receipt.predicate_type, "sha256": payload_digest(receipt).hex} for receipt in receipts
-            ],
             "weightBytes": 0,
-            "signer": {"kind": signer},
+            "supersedes": _superseded(package),
+            "minVersion": min_version,
+            "builder": {"name": "dayzero", "version": __version__},
         },
     )
 
 
-def receipt_statement(kit: Kit, recipe: Sha256, measurement: Measurement, signer: SignerKind) -> Statement:
-    """State what was measured, about the kit and about each raw file in it.
+def flags_digest(launch: LaunchSpec) -> Sha256:
+    """Name a command by the SHA-256 of the RFC 8785 form of its words and its environment."""
+    return Sha256.of(rfc8785.dumps({"argv": list(launch.argv), "env": [list(pair) for pair in launch.env]}))
+
+
+def receipt_statements(
+    kit: Kit, contents: KitContents, environment: tuple[tuple[str, str], ...] = ()
+) -> tuple[Statement, ...]:
+    """State what was measured, one receipt a run.
+
+    Args:
+        kit: The finished kit.
+        contents: What it was made from.
+        environment: The machine, as (name, text), for a run that no file says it of.
 
     Raises:
         EvidenceError: A claim rests on a raw file that is not in the kit, or was measured on another recipe.
+        InputError: An environment names something twice.
     """
-    raw = tuple(file for file in kit.files if file.path.startswith(RAW_FOLDER))
-    for claim in measurement.claims:
+    return tuple(_receipt(kit, contents.package, run, run.environment or environment) for run in contents.runs)
+
+
+def _receipt(kit: Kit, package: Package, run: Run, environment: tuple[tuple[str, str], ...]) -> Statement:
+    raw, recipe = tuple(file for file in kit.files if file.path.startswith(RAW_FOLDER)), recipe_digest(package.recipe)
+    for claim in run.claims:
         _require_backing(claim, recipe, raw)
-    workload = measurement.workload
+    bound = {"run": {"name": run.name, "sha256": run.sha256.hex}} if run.sha256 else {}
+    silent = [NotMeasured(topic=entry.topic, why=entry.why) for entry in package.unmeasured]
     return Statement(
         subjects=(Subject(kit.file_name, kit.sha256), *(Subject(file.path, file.sha256) for file in raw)),
         predicate_type=RECEIPT_TYPE,
         predicate={
             "kit": {"name": kit.name, "version": kit.version},
             "recipe": {"sha256": recipe.hex},
-            "workload": _workload(workload),
-            "claims": [to_wire(claim)[1] for claim in measurement.claims],
-            "notMeasured": [to_wire(entry)[1] for entry in measurement.not_measured],
-            "environment": _environment(measurement.environment),
-            "signer": {"kind": signer},
+            "workload": _workload(package.workload),
+            **bound,
+            "claims": [to_wire(claim)[1] for claim in run.claims],
+            "notMeasured": [to_wire(entry)[1] for entry in silent],
+            "environment": _environment(environment),
         },
     )
+
+
+def _superseded(package: Package) -> str:
+    """Give the version before this one, as the package's own list of changes has it; ``""`` for the first."""
+    return next((change.version for change in package.changes if change.version != package.version), "")
 
 
 def _require_backing(claim: Claim, recipe: Sha256, raw: tuple[KitFile, ...]) -> None:
@@ -149,7 +157,8 @@ def _cell(cell: Cell) -> Mapping[str, object]:
     }
 
 
-def _engine(build: EngineBuild) -> Mapping[str, object]:
+def engine_document(build: EngineBuild) -> Mapping[str, object]:
+    """Give the pin of an engine as JSON members."""
     source = {"repository": build.source.repository, "commit": build.source.commit.hex} if build.source else None
     return {
         "engine": build.engine,
@@ -161,7 +170,14 @@ def _engine(build: EngineBuild) -> Mapping[str, object]:
     }
 
 
-def _model(model: ModelPin) -> Mapping[str, object]:
+def _stated_file(file: FilePin) -> dict[str, object]:
+    """Give a model file as JSON members, with the digest of its header where that is pinned."""
+    header = file.header_sha256
+    return {**pin_document(file), **({} if header is None else {"headerSha256": header.hex})}
+
+
+def model_document(model: ModelPin) -> Mapping[str, object]:
+    """Give the pin of a model as JSON members."""
     return {
         "name": model.name,
         "architecture": model.architecture,
@@ -170,7 +186,7 @@ def _model(model: ModelPin) -> Mapping[str, object]:
         "parameters": model.parameters,
         "licence": model.licence,
         "origin": _origin(model.origin),
-        "files": [pin_document(file) for file in model.files],
+        "files": [_stated_file(file) for file in model.files],
     }
 
 

@@ -1,6 +1,6 @@
 """Unpack a verified kit as an RO-Crate: its files, the pages of its claims, and the description of both."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -8,12 +8,23 @@ from typing import TypeAlias
 from dayzero.adapters.new_folder import NewFile, write_new_folder
 from dayzero.adapters.package_files import LOCK, parse_package
 from dayzero.catalog.model import KitFacts
-from dayzero.core.errors import EvidenceError, InputError
-from dayzero.core.pins import Sha256
+from dayzero.core.errors import InputError
 from dayzero.evidence.ledger import Ledger, parse
-from dayzero.evidence.model import WITHDRAW, Concern, Correction, Expiry, RawFile, Reaffirmation, Retraction
-from dayzero.evidence.state import Corrected, Superseded
+from dayzero.evidence.model import (
+    WITHDRAW,
+    Claim,
+    Concern,
+    Correction,
+    Derived,
+    Expiry,
+    Explanation,
+    RawFile,
+    Reaffirmation,
+    Retraction,
+)
+from dayzero.evidence.state import Corrected, Standing, Superseded
 from dayzero.kit.ro_crate import CRATE_NAME, ro_crate
+from dayzero.wiring.kit_contents import RawInKit
 from dayzero.wiring.kits import facts_of, verified
 from dayzero.wiring.site import list_packages, site_files
 from dayzero_verify.canonical_zip import ArchivedFile
@@ -69,14 +80,14 @@ def export_kit(
     own = parse(_need(files, LEDGER_PATH), file=f"{kit}:{LEDGER_PATH}")
     continued = _continues(own, known)
     later = _later(own, known) if continued else ()
-    ledger, _ = own.append(later)
+    ledger = _about(own.append(later)[0], files)
     package = parse_package(
         _need(files, DEFINITION).decode("utf-8"),
         f"{kit}:{DEFINITION}",
         lock=lambda: _need(files, LOCK).decode("utf-8"),
     )
     facts = facts_of(package, kit, keys, attestation=attestation)
-    raw = _RawInKit(files)
+    raw = RawInKit(files)
     listing = list_packages((package,), ledger, raw, {package.name: facts})
     pages = tuple((f"{SITE_FOLDER}/{path}", page) for path, page in site_files(listing, raw))
     beside: list[NewFile] = [(path, page, False) for path, page in pages]
@@ -92,30 +103,26 @@ def export_kit(
     )
 
 
-class _RawInKit:
-    """The raw files of a kit, in memory. Implements ``evidence.ports.RawStore``, for reading."""
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        self._files = files
-
-    def read(self, digest: Sha256) -> bytes:
-        """Read what the kit holds under this digest.
-
-        Raises:
-            EvidenceError: It holds nothing there.
-        """
-        path = f"{RAW_FOLDER}{digest}"
-        if path not in self._files:
-            raise EvidenceError(f"the kit holds no raw file {digest}", hint="Take a kit that holds all its evidence.")
-        return self._files[path]
-
-    def put(self, content: bytes) -> Sha256:
-        """Refuse: a kit is not added to.
-
-        Raises:
-            InputError: Always.
-        """
-        raise InputError(f"{Sha256.of(content)} cannot be added to a kit", hint="File it in a folder of evidence.")
+def _about(ledger: Ledger, files: Mapping[str, bytes]) -> Ledger:
+    """Leave out what the kit carries no raw file for: a ledger travels whole, and may speak of other recipes too."""
+    gone: set[str] = set()
+    for slug, state in ledger.standings().items():
+        if isinstance(state, Standing) and isinstance(state.claim, Claim):
+            gone |= {slug} if f"{RAW_FOLDER}{state.claim.raw}" not in files else set()
+    for entry in ledger.entries:
+        match entry.record:
+            case Derived(slug=slug, inputs=cited) | Explanation(slug=slug, facts=cited) if gone.intersection(cited):
+                gone.add(slug)
+            case _:
+                pass
+    kept = (entry for entry in ledger.entries if getattr(entry.record, "slug", "") not in gone)
+    return Ledger(
+        tuple(
+            entry
+            for entry in kept
+            if not isinstance(entry.record, RawFile) or f"{RAW_FOLDER}{entry.record.sha256}" in files
+        )
+    )
 
 
 def _need(files: dict[str, bytes], path: str) -> bytes:

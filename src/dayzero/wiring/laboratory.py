@@ -35,6 +35,7 @@ from dayzero.serve.model import Asked, Healthy, LogLine, Start
 from dayzero.serve.start import last_cause, wait_until_healthy
 from dayzero.triage.model import Diagnosis
 from dayzero.wiring.definitions import advisories
+from dayzero.wiring.downloads import hub_download
 from dayzero.wiring.endpoint import ROWS, BenchTarget, EndpointMeasurement, measure_endpoint
 from dayzero.wiring.launches import launch_of_recipe
 from dayzero.wiring.plugins import engine, kernel_library
@@ -80,8 +81,20 @@ def audit_build(recipe: Recipe, build: EngineBuild) -> AuditReport:
 
 
 def weights(model: ModelPin, folder: Path) -> tuple[Path, ...]:
-    """Put pinned weights into a folder, verified."""
+    """Put pinned weights into a folder, verified; nothing is downloaded from a hub."""
     return put_weights(model, folder, build_store(), GENERATORS)
+
+
+def downloaded_weights(model: ModelPin, folder: Path, *, endpoint: str, say: Callable[[str], None]) -> tuple[Path, ...]:
+    """Put pinned weights into a folder, verified, from a hub where that is where they are.
+
+    Args:
+        model: What is pinned.
+        folder: Where the files go.
+        endpoint: The hub; ``""`` for that of the environment.
+        say: Takes a line about the progress.
+    """
+    return put_weights(model, folder, build_store(), GENERATORS, fetch=hub_download(endpoint, say))
 
 
 def weights_cache(model: ModelPin) -> Path:

@@ -3,33 +3,36 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from dayzero.adapters.disk import write_whole
 from dayzero.adapters.evidence_folder import EvidenceFolder
 from dayzero.adapters.keys import make_key, save_key
+from dayzero.adapters.new_file import write_new
 from dayzero.adapters.repository_files import published_pages
 from dayzero.adapters.site.folder import write_site
 from dayzero.bringup.filing import file_run
 from dayzero.bringup.model import Captured, Measured
-from dayzero.bringup.packing import pack, standing_claims
 from dayzero.bringup.ports import Narrator
 from dayzero.bringup.record import bringup_record
 from dayzero.catalog.model import KitFacts
-from dayzero.catalog.text import card_text
 from dayzero.core.package import Package
+from dayzero.core.pins import Sha256
 from dayzero.core.verdict import verdict_word
 from dayzero.evidence.check import check
-from dayzero.evidence.claims import read_raw
 from dayzero.evidence.ledger import Ledger, file_records
 from dayzero.evidence.report import Report as EvidenceReport
-from dayzero.evidence.subject import recipe_digest
-from dayzero.kit.model import KitContents
+from dayzero.evidence.state import Standing
+from dayzero.kit.backing import backing
+from dayzero.kit.packing import Circumstances, pack
+from dayzero.kit.provenance import DefinitionSource
 from dayzero.wiring import clock
-from dayzero.wiring.deploy import deploy_files
+from dayzero.wiring.deploy import deployment
+from dayzero.wiring.kit_build import seal_checked, write_draft
+from dayzero.wiring.kit_contents import contents_of
 from dayzero.wiring.kits import facts_of
 from dayzero.wiring.laboratory import shown
 from dayzero.wiring.launches import launch_of_package
-from dayzero.wiring.plugins import engine, extractors
-from dayzero.wiring.site import card_of, list_packages, site_files
+from dayzero.wiring.plugins import extractors
+from dayzero.wiring.site import list_packages, site_files
+from dayzero_verify.inputs import attestation_path
 
 KEY_NAME = "demo.pub.pem"
 
@@ -83,7 +86,7 @@ def publish(package: Package, definition: str, measured: Measured, folder: Path,
     """
     narrator.step("file", "every number as a claim on a raw file")
     ledger = file_evidence(package, measured, folder)
-    claims = {claim.slug: claim for claim in standing_claims(package, ledger)}
+    claims = {slug: state.claim for slug, state in ledger.standings().items() if isinstance(state, Standing)}
     for reference in package.claims:
         narrator.say(claims[package.slug(reference)].text, reference.label)
     narrator.step("pack", "definition, deploy files and evidence into one signed kit")
@@ -134,31 +137,22 @@ def file_evidence(package: Package, measured: Measured, folder: Path) -> Ledger:
 
 
 def pack_kit(package: Package, definition: str, measured: Measured, ledger: Ledger, folder: Path) -> KitOnDisk:
-    """Assemble a kit, sign it with a demo key made on the spot, write it, and run the verifier on the files.
+    """Build a kit, sign it with a demo key made on the spot, write both, and run the verifier on the files.
 
     Raises:
         IntegrityError: The verifier does not accept what was just written.
     """
     evidence = EvidenceFolder(folder / "evidence")
     launch = launch_of_package(package)
-    contents = KitContents(
-        package=package,
-        definition=definition,
-        launch=launch,
-        deploy_files=deploy_files(launch),
-        launch_files=engine(package.recipe.engine.engine).launch_files(),
-        ledger=evidence.ledger.read(),
-        raw_files=tuple((digest, read_raw(evidence.raw, digest)) for digest in ledger.raw_files()),
-        card=card_text(card_of(package, ledger, kit=None)),
-    )
-    key = make_key("demo")
-    packed = pack(contents, ledger, recipe_digest(package.recipe), measured.environment, key)
-    place = folder / "kit"
-    public = place / KEY_NAME
-    archive, attestation = place / packed.kit.file_name, place / packed.kit.attestation_name
-    write_whole(archive, packed.kit.archive)
-    write_whole(attestation, packed.attestation)
+    said = backing(package, evidence.ledger.read(), ledger, evidence.raw)
+    contents = contents_of(package, definition, launch, (said, ledger), deployment(launch))
+    source = DefinitionSource(sha256=Sha256.of(definition.encode()))
+    packed = pack(contents, Circumstances(source=source, environment=measured.environment))
+    key, place = make_key("demo"), folder / "kit"
+    archive, _ = write_draft(packed, place)
+    attestation, public = attestation_path(archive), place / KEY_NAME
     save_key(key, private=place / "demo.key.pem", public=public)
+    write_new(attestation, seal_checked(packed.kit.archive, packed.draft, (key,)))
     facts = facts_of(package, archive, (public,), attestation=attestation)
     return KitOnDisk(archive=archive, attestation=attestation, key=public, facts=facts)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from dayzero.fit.architectures import checkpoint_of
-from dayzero.fit.checkpoint import DTYPE_BITS, Checkpoint
+from dayzero.fit.checkpoint import Checkpoint
+from dayzero_verify.safetensors import DTYPE_BITS
 
 _SAVED = Path(__file__).with_name("saved.json")
 _RECORDS = json.loads(_SAVED.read_text())

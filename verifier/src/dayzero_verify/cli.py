@@ -5,31 +5,16 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
-from dayzero_verify import __version__
-from dayzero_verify.inputs import UnreadableError, examine_files
-from dayzero_verify.kit import DEMO_WARNING
-from dayzero_verify.report import CHECKS, ExitCode, Report, Status, demand
-
-_EPILOG = """exit codes, one meaning each:
-   0  verified: every check that this version makes passed
-   2  the command line cannot be used
-   3  undecided: an input cannot be read, or a check named in --require was not made
-  10  no valid signature by a trusted key, or the key itself is unsound
-  12  bytes differ from the signed ones
-  13  a file or a receipt is extra or missing
-  14  the archive is unsafe, too large or not canonical
-  15  wrong or malformed statement, or a statement about another kit
-  30  the verifier itself failed
-Checks that were not made are printed with their reason. A copy of this program that came with the kit proves nothing:
-take it, and the key, from somewhere else."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(ExitCode.USAGE, f"error: {message}\nhint: see {self.prog} --help\n")
+from dayzero_verify.further import Answer, answer
+from dayzero_verify.inputs import Beside, TrustFile, UnreadableError, examine_files
+from dayzero_verify.kit import DEMO_WARNING, Examination
+from dayzero_verify.options import parse
+from dayzero_verify.report import ExitCode, Report, Status, extended
 
 
 def run(argv: Sequence[str], *, program: str = "dayzero-verify") -> int:
@@ -40,14 +25,11 @@ def run(argv: Sequence[str], *, program: str = "dayzero-verify") -> int:
         program: The name to print in usage messages.
     """
     try:
-        arguments = _parser(program).parse_args(argv)
+        options = parse(program, list(argv))
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ExitCode.USAGE
     try:
-        examination = examine_files(arguments.kit, arguments.attestation, arguments.key)
-        report = demand(examination.report, tuple(arguments.require))
-        sys.stdout.write(report_json(report) if arguments.json else report_text(report, arguments.kit))
-        sys.stdout.flush()
+        return _verify(options)
     except UnreadableError as error:
         sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
         return ExitCode.UNREADABLE
@@ -56,55 +38,81 @@ def run(argv: Sequence[str], *, program: str = "dayzero-verify") -> int:
             f"error: the verifier failed: {type(error).__name__}: {error}\nhint: the kit is not verified\n"
         )
         return ExitCode.INTERNAL
-    return report.exit_code
+
+
+def _verify(options: argparse.Namespace) -> int:
+    places = Beside(attestation=options.attestation, proof=options.proof, log=options.log, state=options.state)
+    examination = examine_files(options.kit, places, _authority(options))
+    full = answer(examination, options)
+    explained = _write(examination, full, options)
+    # The program that takes this one's place owns standard output.
+    out = sys.stderr if options.exec is not None else sys.stdout
+    _print(full.report, options, explained, out)
+    if full.hand_over is None:
+        return full.report.exit_code
+    refused = extended(full.report, (full.hand_over(),))
+    _print(refused, options, "", out)
+    return refused.exit_code
+
+
+def _authority(options: argparse.Namespace) -> Sequence[Path] | TrustFile:
+    if options.trust is None:
+        return tuple(options.key)
+    return TrustFile(
+        path=options.trust,
+        root=options.root,
+        policy=options.policy,
+        max_age_days=options.max_trust_age,
+        online_expiry=options.online_expiry,
+    )
+
+
+def _write(examination: Examination, full: Answer, options: argparse.Namespace) -> str:
+    """Write what is to be written about a verified kit, the state last; give the text of the explanation."""
+    content, memory, report = examination.content, examination.memory, full.report
+    if content is None or memory is None or report.exit_code is not ExitCode.VERIFIED:
+        return ""
+    text = ""
+    if options.explain is not None:
+        from dayzero_verify import explain  # noqa: PLC0415  (most runs do not ask)
+
+        text = explain.explain(content, kit=options.kit, folder=options.explain, model=options.model)
+    if options.emit_svr is not None:
+        from dayzero_verify import state, svr  # noqa: PLC0415  (same)
+
+        hashed = options.weights == "full"
+        result = svr.result_statement(report, content.statement, datetime.now(UTC), hashed=hashed)
+        state.write_whole(options.emit_svr, result, "statement")
+    if options.state is not None:
+        from dayzero_verify import state  # noqa: PLC0415  (same)
+
+        state.write_memory(options.state, memory)
+    return text
+
+
+def _print(report: Report, options: argparse.Namespace, explained: str, out: TextIO) -> None:
+    if options.json:
+        out.write(report_json(report))
+        sys.stderr.write(explained)
+    else:
+        text = report_text(report, options.kit) + (f"\n{explained}" if explained else "")
+        # A letter that the terminal's encoding lacks must not keep the answer back.
+        encoding = out.encoding or "utf-8"
+        out.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    out.flush()
 
 
 def main() -> NoReturn:
-    """Run the command line of this process."""
+    """Run the command line of this process, and end it at once.
+
+    What stands in a stream that cannot be written was an answer of 30 already; the interpreter would try again and choose an exit
+    code of its own. Nor is it asked to take itself apart, which takes a tenth of the time of checking a kit.
+    """
     code = run(sys.argv[1:])
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        # The answer could not be written; the interpreter would try again at its end and choose its own exit code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
-
-
-def _parser(program: str) -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog=program,
-        description="Check a dayzero kit: its signature, its archive and every byte in it. Nothing in the kit is run.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("kit", metavar="KIT.zip", type=Path, help="the kit")
-    parser.add_argument(
-        "--key",
-        metavar="KEY.pub.pem",
-        type=Path,
-        action="append",
-        required=True,
-        help="a public key that you trust, from somewhere else than the kit; may be repeated, one valid signature is enough",
-    )
-    parser.add_argument(
-        "--attestation",
-        metavar="FILE",
-        type=Path,
-        help="the signed statements; default: KIT with .intoto.jsonl for .zip",
-    )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument(
-        "--require",
-        metavar="CHECK",
-        action="append",
-        default=[],
-        choices=CHECKS,
-        help=f"fail where this check was not made; may be repeated; one of {', '.join(CHECKS)}",
-    )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    return parser
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):  # a closed stream is None
+            stream.flush()
+    os._exit(code)
 
 
 def report_json(report: Report) -> str:
@@ -118,14 +126,19 @@ def report_text(report: Report, kit: Path) -> str:
     lines = [f"{marks[row.status]:<12} {row.check:<13} {row.reason}" for row in report.rows]
     if report.demo:
         lines += ["", DEMO_WARNING]
-    return "\n".join([*lines, "", f"{_conclusion(report)}: {str(kit)!a} (exit {int(report.exit_code)})", ""])
+    return "\n".join([*lines, "", f"{_conclusion(report, kit)} (exit {int(report.exit_code)})", ""])
 
 
-def _conclusion(report: Report) -> str:
+def _conclusion(report: Report, kit: Path) -> str:
+    """Name what decided: in a window that shows the last lines only, the row that matters has scrolled away."""
+    failed = [row.check for row in report.rows if row.status is Status.FAIL]
+    because = f", {failed[0]} failed" if failed else ""
     match report.exit_code:
         case ExitCode.VERIFIED:
-            return f"verified {report.kit}"
+            unmade = sum(row.status is Status.NOT_CHECKED for row in report.rows)
+            said = f", {unmade} {'check' if unmade == 1 else 'checks'} not made" if unmade else ""
+            return f"verified {report.kit}: {str(kit)!a}{said}"
         case ExitCode.UNREADABLE:
-            return "NOT DECIDED"
+            return f"NOT DECIDED: {str(kit)!a}{because}"
         case _:
-            return "REFUSED"
+            return f"REFUSED: {str(kit)!a}{because}"

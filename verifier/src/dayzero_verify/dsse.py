@@ -1,10 +1,9 @@
 """Signed envelopes: DSSE v1 with one payload type, strict base64 and pure Ed25519."""
 
-import base64
-import binascii
 from dataclasses import dataclass
 
 from dayzero_verify import ed25519
+from dayzero_verify.canonical_base64 import Base64Error, decode
 from dayzero_verify.keys import PublicKey
 from dayzero_verify.strict_json import Json, StrictJsonError, loads
 
@@ -123,13 +122,9 @@ def _signature(entry: Json) -> Signature:
 
 
 def _base64(text: Json, member: str) -> bytes:
-    """Decode standard base64 that has one spelling only: no white space, padding in full, no bits left over."""
     if not isinstance(text, str):
         raise EnvelopeError(f"the member {member} is not text")
     try:
-        decoded = base64.b64decode(text.encode("ascii"), validate=True)
-    except (UnicodeEncodeError, binascii.Error) as error:
-        raise EnvelopeError(f"the member {member} is not base64") from error
-    if base64.b64encode(decoded) != text.encode("ascii"):
-        raise EnvelopeError(f"the member {member} is not the one base64 spelling of its bytes")
-    return decoded
+        return decode(text)
+    except Base64Error as error:
+        raise EnvelopeError(f"the member {member} is {error}") from error

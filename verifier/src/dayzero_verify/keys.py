@@ -39,6 +39,19 @@ class PublicKey:
         text = f'{{"keytype":"ed25519","keyval":{{"public":"{self.raw.hex()}"}},"scheme":"ed25519"}}'
         return sha256(text.encode("ascii")).hexdigest()
 
+    @property
+    def der(self) -> bytes:
+        """Its SubjectPublicKeyInfo, as it stands in a PEM block."""
+        return _SPKI_PREFIX + self.raw
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Who may sign for a role, and how many of them have to."""
+
+    keys: tuple[PublicKey, ...]
+    threshold: int
+
 
 def read_public_pem(text: bytes) -> PublicKey:
     """Read one ``PUBLIC KEY`` block; only comment lines that start with ``#`` may stand before it.

@@ -1,6 +1,6 @@
 """What the verifier answers: one row for each check, and one exit code."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
@@ -8,16 +8,24 @@ SCHEMA = "dayzero/verify/v1"
 
 
 class ExitCode(IntEnum):
-    """One meaning each; 11 and 16 to 22 belong to checks that this version does not make."""
+    """One meaning each; whatever goes wrong, nothing but ``VERIFIED`` is 0."""
 
     VERIFIED = 0
     USAGE = 2
     UNREADABLE = 3
     SIGNATURE = 10
+    KEY_STATUS = 11
     DIGEST = 12
     FILE_SET = 13
     ARCHIVE = 14
     STATEMENT = 15
+    DOWNGRADE = 16
+    RETRACTED = 17
+    STALE = 18
+    WEIGHTS_DIFFER = 19
+    WEIGHTS_INCOMPLETE = 20
+    DEPLOY_DRIFT = 21
+    CLAIM = 22
     INTERNAL = 30
 
 
@@ -38,12 +46,34 @@ class Row:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer of one further check; the code only counts where the row says that it failed."""
+
+    row: Row
+    code: ExitCode
+
+
+class DecidingError(ValueError):
+    """Something that was read cannot be relied on, which decides the answer.
+
+    Args:
+        code: What the verifier ends with.
+        reason: Why.
+    """
+
+    def __init__(self, code: ExitCode, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
+
+
 # Every check, in the order in which it is made.
 CHECKS = (
     "size",
     "envelope",
     "key",
     "signature",
+    "key_status",
     "statement",
     "subject",
     "archive",
@@ -54,24 +84,25 @@ CHECKS = (
     "receipts",
     "uncounted",
     "identity",
-    "key_status",
-    "deploy_files",
-    "claims",
     "downgrade",
     "retraction",
     "trust_age",
+    "listed",
+    "log",
+    "deploy_files",
+    "claims",
     "weights",
+    "live",
 )
 
-# Checks that this version never makes, and why; each will get the exit code that README.md reserves for it.
-UNMADE: Mapping[str, str] = {
-    "key_status": "no list of revoked or expired keys is read",
-    "deploy_files": "the deploy files are not rendered again from launch.json",
-    "claims": "the measured values are not extracted again from the raw files",
-    "downgrade": "versions seen earlier are not remembered",
-    "retraction": "no list of retracted kits is read",
-    "trust_age": "the key is trusted as given, whatever its age",
-    "weights": "the model files are not in the kit and were not looked at; see model.sha256 in the kit",
+RECHECKS_ABSENT = "dayzero makes this check where it is installed beside this program, and it is not"
+
+# Checks that are made only where what they need is there, and what to give for each.
+UNASKED: Mapping[str, str] = {
+    "deploy_files": RECHECKS_ABSENT,
+    "claims": RECHECKS_ABSENT,
+    "weights": "the model files are not in the kit; give --weights and --model",
+    "live": "no running server was asked; give --live",
 }
 
 
@@ -117,8 +148,26 @@ def complete(rows: tuple[Row, ...], *, stopped: str = "") -> tuple[Row, ...]:
         stopped: The check that failed, if one did.
     """
     made = {row.check: row for row in rows}
-    reason = f"not reached: {stopped} failed" if stopped else "not reached"
-    return tuple(made.get(check) or Row(check, Status.NOT_CHECKED, UNMADE.get(check, reason)) for check in CHECKS)
+
+    def unmade(check: str) -> Row:
+        reason = f"not reached: {stopped} failed" if stopped else UNASKED.get(check, "not reached")
+        return Row(check, Status.NOT_CHECKED, reason)
+
+    return tuple(made.get(check) or unmade(check) for check in CHECKS)
+
+
+def extended(report: Report, outcomes: Sequence[Outcome]) -> Report:
+    """Put further answers into a report; the first that failed decides the exit code of one that was verified.
+
+    Args:
+        report: The report so far, with a row for every check.
+        outcomes: The answers, each taking the place of its check's row.
+    """
+    made = {outcome.row.check: outcome.row for outcome in outcomes}
+    rows = tuple(made.get(row.check, row) for row in report.rows)
+    failed = next((outcome.code for outcome in outcomes if outcome.row.status is Status.FAIL), report.exit_code)
+    code = failed if report.exit_code is ExitCode.VERIFIED else report.exit_code
+    return replace(report, rows=rows, exit_code=code)
 
 
 def demand(report: Report, required: tuple[str, ...]) -> Report:

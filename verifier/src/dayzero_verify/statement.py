@@ -1,7 +1,6 @@
 """Signed statements: in-toto Statement v1, with the two predicates that a kit comes with."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dayzero_verify.strict_json import Json, StrictJsonError, loads
@@ -13,6 +12,7 @@ LEDGER_PATH = "evidence/ledger.jsonl"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+_MODEL_PATH = re.compile(r"[^/\\\x00-\x1f\x7f]+(?:/[^/\\\x00-\x1f\x7f]+)*")  # a hub's files may start with a dot
 _MODES = ("0644", "0755")
 _SIGNER_KINDS = ("demo", "release")
 
@@ -49,22 +49,61 @@ class SignedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFile:
+    """One file of the model as the kit statement pins it; the file is not in the kit.
+
+    Attributes:
+        path: Relative to the model's folder.
+        size: In bytes.
+        sha256: Digest of the whole file.
+        header_sha256: Digest of a safetensors file's header, its 8 length bytes and its JSON; ``""`` where none is pinned.
+    """
+
+    path: str
+    size: int
+    sha256: str
+    header_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """A statement that belongs to the kit: its predicate type and the SHA-256 of its payload."""
+
+    predicate_type: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KitStatement:
     """What ``urn:dayzero:kit:v1`` says, as far as it is checked.
 
     Attributes:
-        name: Name and version of the kit (``demo-smollm2 0.1.0``).
+        kit: Name of the kit (``demo-smollm2``).
+        version: Version of the kit (``0.1.0``).
         subject: Digest of the archive.
         files: Every file of the archive.
-        receipts: Payload digests of the receipts that belong to the kit.
+        required: The receipts and other statements that belong to the kit, as its member ``receipts`` lists them.
+        model_files: The pinned files of the model, none where the statement pins none.
         demo: True where it says that a demo key signs it.
     """
 
-    name: str
+    kit: str
+    version: str
     subject: str
     files: tuple[SignedFile, ...]
-    receipts: tuple[str, ...]
+    required: tuple[Required, ...]
+    model_files: tuple[ModelFile, ...]
     demo: bool
+
+    @property
+    def name(self) -> str:
+        """Name and version in one text."""
+        return f"{self.kit} {self.version}"
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Payload digests of the receipts and other statements that belong to the kit."""
+        return frozenset(one.sha256 for one in self.required)
 
 
 def parse_statement(payload: bytes) -> Statement:
@@ -111,10 +150,12 @@ def parse_kit_statement(statement: Statement) -> KitStatement:
     if weights != 0 or isinstance(weights, bool | float):
         raise StatementError("the kit statement does not promise zero weight bytes")
     return KitStatement(
-        name=f"{_name(kit.get('name'), 'kit.name')} {_name(kit.get('version'), 'kit.version')}",
+        kit=_name(kit.get("name"), "kit.name"),
+        version=_name(kit.get("version"), "kit.version"),
         subject=statement.subjects[0].sha256,
         files=files,
-        receipts=_distinct(_receipt(entry) for entry in _list(predicate.get("receipts"), "receipts")),
+        required=_required(predicate.get("receipts")),
+        model_files=_model_files(predicate.get("model")),
         demo=_is_demo(predicate),
     )
 
@@ -131,6 +172,28 @@ def parse_files(value: Json) -> tuple[SignedFile, ...]:
     return files
 
 
+def _model_files(model: Json) -> tuple[ModelFile, ...]:
+    """Read the pins of the model's files; a kit without weights of its own (an engine's built-in model) may have none."""
+    listed = _members(model, "model").get("files") if model is not None else None
+    files = tuple(_model_file(entry) for entry in _list(listed, "model.files")) if listed is not None else ()
+    if len({file.path for file in files}) != len(files):
+        raise StatementError("the pinned model files hold a path twice")
+    return files
+
+
+def _model_file(entry: Json) -> ModelFile:
+    members = _members(entry, "an entry of model.files")
+    path, header = _text(members.get("path"), "path of a model file"), members.get("headerSha256")
+    if not _MODEL_PATH.fullmatch(path) or not {".", ".."}.isdisjoint(path.split("/")):
+        raise StatementError(f"not a relative path inside the model: {path!a}")
+    return ModelFile(
+        path=path,
+        size=_size(members.get("size")),
+        sha256=_sha256(members.get("sha256"), "sha256 of a model file"),
+        header_sha256="" if header is None else _sha256(header, "headerSha256 of a model file"),
+    )
+
+
 def _is_demo(predicate: dict[str, Json]) -> bool:
     kind = _text(_members(predicate.get("signer"), "signer").get("kind"), "signer.kind")
     if kind not in _SIGNER_KINDS:
@@ -138,23 +201,35 @@ def _is_demo(predicate: dict[str, Json]) -> bool:
     return kind == "demo"
 
 
-def _receipt(entry: Json) -> str:
+def _required(value: Json) -> tuple[Required, ...]:
+    required = tuple(_one_required(entry) for entry in _list(value, "receipts"))
+    if len({one.sha256 for one in required}) != len(required):
+        raise StatementError("the kit statement lists a receipt twice")
+    return required
+
+
+def _one_required(entry: Json) -> Required:
     members = _members(entry, "an entry of receipts")
-    if members.get("predicateType") != RECEIPT_TYPE:
-        raise StatementError(f"an entry of receipts is not of type {RECEIPT_TYPE}")
-    return _sha256(members.get("sha256"), "sha256 of a receipt")
+    kind = _text(members.get("predicateType"), "predicateType of an entry of receipts")
+    if ":" not in kind or kind == KIT_TYPE:
+        raise StatementError(f"an entry of receipts is of no type that can belong to a kit: {kind!a}")
+    return Required(kind, _sha256(members.get("sha256"), "sha256 of a receipt"))
 
 
 def _file(entry: Json) -> SignedFile:
     members = _members(entry, "an entry of files")
     if set(members) != {"path", "size", "sha256", "mode"}:
         raise StatementError("an entry of files has exactly the members path, size, sha256 and mode")
-    size, mode = members["size"], _text(members["mode"], "mode")
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise StatementError("the size of a file is a whole number of bytes")
+    size, mode = _size(members["size"]), _text(members["mode"], "mode")
     if mode not in _MODES:
         raise StatementError(f"the mode of a file is one of {', '.join(_MODES)}")
     return SignedFile(_text(members["path"], "path"), size, _sha256(members["sha256"], "sha256 of a file"), mode)
+
+
+def _size(value: Json) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise StatementError("the size of a file is a whole number of bytes")
+    return value
 
 
 def _subject(entry: Json) -> Subject:
@@ -163,13 +238,6 @@ def _subject(entry: Json) -> Subject:
     if set(members) != {"name", "digest"} or set(digest) != {"sha256"}:
         raise StatementError("a subject has a name and one digest, sha256")
     return Subject(_text(members["name"], "name of a subject"), _sha256(digest["sha256"], "sha256 of a subject"))
-
-
-def _distinct(digests: Iterable[str]) -> tuple[str, ...]:
-    listed = tuple(digests)
-    if len(set(listed)) != len(listed):
-        raise StatementError("the kit statement lists a receipt twice")
-    return listed
 
 
 def _members(value: Json, what: str) -> dict[str, Json]:
@@ -190,9 +258,14 @@ def _text(value: Json, what: str) -> str:
     return value
 
 
+def is_name(text: str) -> bool:
+    """Say whether a text is a plain name or version: ASCII letters, digits and ``. _ + -``, at most 100."""
+    return _NAME.fullmatch(text) is not None
+
+
 def _name(value: Json, what: str) -> str:
     text = _text(value, what)
-    if not _NAME.fullmatch(text):
+    if not is_name(text):
         raise StatementError(f"{what} is not a plain name: {text!a}")
     return text
 

@@ -306,7 +306,9 @@ class _Reading:
         files = []
         for index, file in enumerate(table.files):
             try:
-                files.append(FilePin(path=file.path, sha256=Sha256(file.sha256), size=Bytes(file.size_bytes)))
+                header = None if file.header_sha256 is None else Sha256(file.header_sha256)
+                size, digest = Bytes(file.size_bytes), Sha256(file.sha256)
+                files.append(FilePin(path=file.path, sha256=digest, size=size, header_sha256=header))
             except InputError as error:
                 raise self._refuse(("model", "files", index, "path"), error.message, error.hint) from error
         return ModelPin(

@@ -33,6 +33,7 @@ class FileTable(Table):
     path: Text
     sha256: Sha256Text
     size_bytes: Positive
+    header_sha256: Sha256Text | None = None
 
 
 class HubTable(Table):

@@ -7,7 +7,8 @@ from dayzero.core.quantities import Bytes
 from dayzero.fit.architectures.forms import GptOssBlocks, Stored
 from dayzero.fit.architectures.quantisation import Quantisation
 from dayzero.fit.architectures.weights import Role, Weight
-from dayzero.fit.checkpoint import DTYPE_BITS, Tensor
+from dayzero.fit.checkpoint import Tensor
+from dayzero_verify.safetensors import DTYPE_BITS
 
 
 def stored_tensors(weights: Iterable[Weight], quantisation: Quantisation, dtype: str) -> Iterator[Tensor]:
