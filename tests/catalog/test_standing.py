@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 from tests.catalog.sample import START, claim, ledger_of, raw_file, tiny, tiny_records
 
-from dayzero.catalog.model import STEPS, Fit, FitState, NotYet, Reached, StatusStep
-from dayzero.catalog.standing import read_fit, read_ladder
+from dayzero.catalog.model import STEPS, Fit, FitState, GateSaid, NotYet, Reached, StatusStep
+from dayzero.catalog.standing import read_fit, read_gates, read_ladder
+from dayzero.core.package import Unmeasured
 from dayzero.core.pins import Sha256
 from dayzero.evidence.model import Claim, Record, Retraction
 
@@ -76,3 +77,28 @@ def test_no_step_is_concluded_from_measured_numbers():
 )
 def test_the_fit_state_is_unknown_unless_a_standing_claim_names_it(records: tuple[Record, ...], expected: Fit):
     assert read_fit(tiny(), ledger_of(*records)) == expected
+
+
+@pytest.mark.parametrize(
+    ("records", "word", "why"),
+    [
+        ((), "skipped", "The evidence ledger holds no run of it."),
+        ((stated("gate-task", "different"),), "different", "Served on the machine of the run."),
+        ((stated("gate-task", "same"), taken_back("gate-task")), "skipped", "Taken back: wrong machine"),
+        (
+            (replace(stated("gate-task", "same"), subject=Sha256("0" * 64)),),
+            "skipped",
+            "It was shown on another recipe, not on this one.",
+        ),
+    ],
+)
+def test_a_gate_that_was_not_run_on_this_recipe_is_skipped_with_the_reason(records: tuple[Record, ...], word, why):
+    _, task, _ = read_gates(tiny(), ledger_of(*records))
+    assert task == GateSaid(gate="task gate", word=word, why=why)
+
+
+def test_the_definition_may_say_why_a_gate_was_skipped():
+    package = replace(tiny(), unmeasured=(Unmeasured(topic="task gate", why="The weights are random."),))
+    assert read_gates(package, ledger_of())[1] == GateSaid(
+        gate="task gate", word="skipped", why="The weights are random."
+    )

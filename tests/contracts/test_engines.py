@@ -18,11 +18,12 @@ from tests import samples
 from tests.simulators.build_files import BuildInMemory
 
 from dayzero.audit.model import Unread
-from dayzero.core.errors import RemoteError
 from dayzero.core.recipe import Recipe
 from dayzero.engines.interface import Engine
+from dayzero.gates.exchange import Asked
 from dayzero.wiring import plugins
 from dayzero.wiring.dialects import endpoint_dialect
+from dayzero.wiring.gate import logprob_dialects
 
 ENGINES = plugins.engine_names()
 METRICS = {"requests_running", "requests_waiting", "prompt_tokens", "generated_tokens"}
@@ -222,30 +223,6 @@ def test_an_answer_that_names_no_owner_is_not_recognised(engine: Engine, models:
     assert not engine.dialect.recognises(models)
 
 
-def test_recorded_log_probabilities_are_read_by_token_id(engine: Engine):
-    positions = engine.dialect.top_logprobs(answer(engine, "completion.json")["choices"][0])
-    assert positions
-    for position in positions:
-        assert len(position) > 1
-        assert all(isinstance(token, int) and logprob <= 0 for token, logprob in position.items())
-
-
-@pytest.mark.parametrize(
-    "choice", [{}, {"logprobs": None}, {"logprobs": {}}, {"logprobs": []}, {"logprobs": {"tokens": ["a"]}}]
-)
-def test_log_probabilities_in_another_shape_are_a_remote_error(engine: Engine, choice: Mapping[str, object]):
-    with pytest.raises(RemoteError):
-        engine.dialect.top_logprobs(choice)
-
-
-@pytest.mark.parametrize("other", ENGINES)
-def test_another_engines_log_probabilities_are_a_remote_error(engine: Engine, other: str):
-    if other == engine.name:
-        return
-    with pytest.raises(RemoteError):
-        engine.dialect.top_logprobs(answer(plugins.engine(other), "completion.json")["choices"][0])
-
-
 def test_metric_names_are_complete_and_in_the_recorded_answer(engine: Engine):
     names = engine.dialect.metric_names
     assert set(names) == METRICS
@@ -320,13 +297,18 @@ def test_live_stream_has_exactly_the_tokens_asked_for(live_engine: LiveEngine):
 
 
 def test_live_log_probabilities_come_by_id_and_the_best_is_the_one_that_was_chosen(live_engine: LiveEngine):
-    dialect = live_engine.engine.dialect
-    asked = {**dialect.length_fields(3), **dialect.logprobs_request(5)}
-    first, second = (live_engine.complete(**asked)["choices"][0] for _ in range(2))
-    positions = dialect.top_logprobs(first)
+    dialect = dict(logprob_dialects())[live_engine.engine.name]
+    asked = Asked(model=live_engine.model, prompt=(5, 6, 7, 8, 40, 50), tokens=3, k=5, salt="live")
+    question = dialect.generate(asked)
+    first, second = (
+        httpx.post(f"{live_engine.base_url}{question.path}", json=question.body, timeout=120).json() for _ in range(2)
+    )
+    positions, again = dialect.generated(first), dialect.generated(second)
     assert len(positions) == 3
-    assert all(len(position) >= 5 and max(position.values()) <= 0 for position in positions)
-    assert dialect.top_logprobs(second)[0] == pytest.approx(positions[0], abs=1e-3)
+    assert all(len(position.candidates) >= 5 and position.candidates[0].logprob <= 0 for position in positions)
+    assert all(position.chosen == position.candidates[0].token for position in positions)
+    assert all(candidate.token.startswith("id:") for position in positions for candidate in position.candidates)
+    assert again[0].candidates[0].logprob == pytest.approx(positions[0].candidates[0].logprob, abs=1e-3)
 
 
 def test_live_metrics_carry_the_names_and_count(live_engine: LiveEngine):

@@ -21,6 +21,7 @@ from tests.simulators.signer import KnownSigner
 from dayzero import __version__
 from dayzero.attestation.statement import payload, payload_digest
 from dayzero.core.errors import EvidenceError, InputError
+from dayzero.core.package import Unmeasured
 from dayzero.core.pins import Commit, HubRevision, InDistribution, ModelOrigin, Sha256, SourceBuild
 from dayzero.evidence.model import Claim
 from dayzero.kit.assemble import assemble
@@ -179,3 +180,20 @@ def test_a_source_build_is_stated_with_its_commit():
     package = replace(PACKAGE, recipe=replace(PACKAGE.recipe, engine=engine))
     statement = kit_statement(kit(), replace(CONTENTS, package=package))
     assert json.loads(payload(statement))["predicate"]["engine"]["source"] == {"repository": "r", "commit": "b" * 40}
+
+
+def test_the_receipt_says_that_a_gate_was_skipped_and_why():
+    silent = replace(PACKAGE, unmeasured=(Unmeasured(topic="task gate", why="The weights are random."),))
+    (receipt,) = receipt_statements(kit(), replace(CONTENTS, package=silent))
+    assert json.loads(payload(receipt))["predicate"]["gates"] == [
+        {"gate": "distribution gate", "verdict": "skipped", "reason": "it was not run"},
+        {"gate": "task gate", "verdict": "skipped", "reason": "The weights are random."},
+        {"gate": "construction", "verdict": "skipped", "reason": "it was not run"},
+    ]
+
+
+def test_the_receipt_states_the_verdict_of_a_gate_that_was_run():
+    ran = replace(CLAIM, slug="demo-tiny/gate-task", value="same", unit="", label="60 items")
+    (receipt,) = receipt_statements(kit(), replace(CONTENTS, runs=(replace(CONTENTS.runs[0], claims=(ran,)),)))
+    gates = json.loads(payload(receipt))["predicate"]["gates"]
+    assert gates[1] == {"gate": "task gate", "verdict": "same", "reason": "60 items"}

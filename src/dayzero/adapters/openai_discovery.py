@@ -87,8 +87,8 @@ def discover(server: Server, wording: Wording, *, model: str, candidates: Sequen
         InputError: The model has to be named, or is not served.
         RemoteError: The endpoint cannot be reached, or answers no probe.
     """
-    listing = _models(server, wording, optional=bool(model))
-    chosen = _choose(listing, model)
+    listing = list_models(server, wording, optional=bool(model))
+    chosen = choose_model(listing, model)
     recognised = ((name, dialect) for name, dialect in candidates if listing and dialect.recognises(listing))
     engine, dialect = next(recognised, ("", GenericDialect()))
     probes = _Probes(server, wording, chosen, dialect)
@@ -257,7 +257,17 @@ class _AtOnce:
         """Nothing follows from an answer."""
 
 
-def _models(server: Server, wording: Wording, *, optional: bool) -> Mapping[str, Any]:
+def list_models(server: Server, wording: Wording, *, optional: bool) -> Mapping[str, Any]:
+    """Ask what is served.
+
+    Args:
+        server: Where.
+        wording: Writes the request.
+        optional: Whether a server without such a list will do, since the model was named.
+
+    Raises:
+        RemoteError: The endpoint cannot be reached, or gives no list.
+    """
     try:
         reply = ask(server, wording.plain("GET", "/v1/models"), timeout_s=_ANSWER_S)
     except (OSError, MalformedResponseError) as error:
@@ -277,7 +287,13 @@ def _models(server: Server, wording: Wording, *, optional: bool) -> Mapping[str,
     return _document(f"{server.address}/v1/models", reply)
 
 
-def _choose(listing: Mapping[str, Any], model: str) -> str:
+def choose_model(listing: Mapping[str, Any], model: str) -> str:
+    """Choose among what is listed: the model that was named, or the only one.
+
+    Raises:
+        InputError: It is not served, or has to be named.
+        RemoteError: Nothing is listed.
+    """
     entries = [entry for entry in _as_list(listing.get("data")) if isinstance(entry, Mapping)]
     names = [name for entry in entries if isinstance(name := entry.get("id"), str)]
     if model:

@@ -17,6 +17,7 @@ from dayzero.catalog.model import (
     Shown,
     StatusStep,
 )
+from dayzero.catalog.standing import read_gates
 from dayzero.catalog.words import floor_words, load_words, place_words, statistic_words
 from dayzero.core.errors import InputError
 from dayzero.core.package import ClaimRef, Package
@@ -57,6 +58,7 @@ def build_card(
         floor=floor_words(package.recipe.system),
         fit=fit,
         ladder=_ladder(statuses),
+        gates=read_gates(package, ledger),
         measurements=tuple(_measurement(package, ref, sources) for ref in package.claims),
         kit=kit,
     )

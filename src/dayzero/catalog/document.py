@@ -66,6 +66,7 @@ def _card(card: Card, pages: frozenset[str]) -> Json:
             "why": card.fit.why,
         },
         "status": [_step(step) for step in card.ladder],
+        "gates": [{"gate": gate.gate, "verdict": gate.word, "why": gate.why} for gate in card.gates],
         "headline": headline.slug if headline else None,
         "measurements": [_measurement(measurement, pages) for measurement in card.measurements],
         "not_measured": [{"topic": topic.topic, "why": topic.why} for topic in package.unmeasured],

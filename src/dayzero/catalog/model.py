@@ -121,6 +121,21 @@ class NotYet:
 StatusStep: TypeAlias = Reached | NotYet
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateSaid:
+    """What one gate says of the package: its verdict, or ``skipped`` where it was not run, which is no verdict.
+
+    Attributes:
+        gate: What it is called.
+        word: The verdict as the ledger has it, or :data:`~dayzero.core.package.SKIPPED`.
+        why: Why it was skipped, or what stands under the verdict.
+    """
+
+    gate: str
+    word: str
+    why: str
+
+
 class FitState(Enum):
     """How it is known whether the recipe fits its system."""
 
@@ -169,6 +184,7 @@ class Card:
         floor: The hardware floor as a sentence.
         fit: Whether the recipe fits that floor, and how that is known.
         ladder: One entry for each of :data:`STEPS`, in that order.
+        gates: One entry for each of :data:`~dayzero.core.package.GATES`, in that order.
         measurements: The numbers, in the order of the definition.
         kit: The kit, ``None`` where none was packed when the page was built.
     """
@@ -178,6 +194,7 @@ class Card:
     floor: str
     fit: Fit
     ladder: tuple[StatusStep, ...]
+    gates: tuple[GateSaid, ...]
     measurements: tuple[Measurement, ...]
     kit: KitFacts | None
 

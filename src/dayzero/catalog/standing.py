@@ -5,8 +5,8 @@ one of the fit states. A claim about another recipe does not count. The date of 
 captured. Nothing is concluded from other claims.
 """
 
-from dayzero.catalog.model import STEPS, Fit, FitState, NotYet, Reached, StatusStep
-from dayzero.core.package import Package
+from dayzero.catalog.model import STEPS, Fit, FitState, GateSaid, NotYet, Reached, StatusStep
+from dayzero.core.package import GATES, SKIPPED, Package
 from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Claim
 from dayzero.evidence.state import Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
@@ -19,6 +19,11 @@ ELSEWHERE = "It was shown on another recipe, not on this one."
 def read_ladder(package: Package, ledger: Ledger) -> tuple[StatusStep, ...]:
     """Say of each step whether the ledger shows it."""
     return tuple(_step(step, package, ledger) for step in STEPS)
+
+
+def read_gates(package: Package, ledger: Ledger) -> tuple[GateSaid, ...]:
+    """Say of each gate what the ledger has of it: a gate that was not run on this recipe is skipped, out loud."""
+    return tuple(_gate(slug, name, package, ledger) for slug, name in GATES)
 
 
 def read_fit(package: Package, ledger: Ledger) -> Fit:
@@ -49,3 +54,16 @@ def _step(step: str, package: Package, ledger: Ledger) -> StatusStep:
             return NotYet(step=step, why=f"Taken back: {retraction.reason}")
         case Missing() | Standing() | Unsupported() | Withheld():
             return NotYet(step=step, why="The evidence ledger does not show it.")
+
+
+def _gate(slug: str, name: str, package: Package, ledger: Ledger) -> GateSaid:
+    match ledger.standing(f"{package.name}/{slug}"):
+        case Standing(claim=Claim() as claim) if claim.subject != recipe_digest(package.recipe):
+            return GateSaid(gate=name, word=SKIPPED, why=ELSEWHERE)
+        case Standing(claim=Claim() as claim):
+            return GateSaid(gate=name, word=claim.value, why=claim.label)
+        case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
+            return GateSaid(gate=name, word=SKIPPED, why=f"Taken back: {retraction.reason}")
+        case Missing() | Standing() | Unsupported() | Withheld():
+            why = next((entry.why for entry in package.unmeasured if entry.topic == name), "")
+            return GateSaid(gate=name, word=SKIPPED, why=why or "The evidence ledger holds no run of it.")

@@ -27,6 +27,11 @@ def _lines(card: Card) -> Iterator[str]:
             f"reached {step.date} on {step.pin}" if isinstance(step, Reached) else f"not yet. {step.why}"
         )
     yield ""
+    yield "## Is it still the model?"
+    yield ""
+    for gate in card.gates:
+        yield f"- {gate.gate}: {gate.word}. {gate.why}"
+    yield ""
     yield "## Measured"
     yield ""
     for measurement in card.measurements:

@@ -6,6 +6,12 @@ from dayzero.core.pins import EngineBuild
 from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Workload
 
+GATES = (("gate-distribution", "distribution gate"), ("gate-task", "task gate"), ("construction", "construction"))
+"""What can be said of whether it is still the model: the handle of the claim under the package's name, and the gate's name."""
+
+SKIPPED = "skipped"
+"""What stands in place of a verdict where a gate was not run; it is none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wall:

@@ -9,18 +9,6 @@ from dayzero.bench.ports import Dialect
 class EndpointDialect(Dialect, Protocol):
     """How one engine's OpenAI-compatible endpoint deviates from the others, beyond what bench needs."""
 
-    def logprobs_request(self, k: int) -> Mapping[str, object]:
-        """Give the request fields that ask ``/v1/completions`` for the top ``k`` log-probabilities by token id."""
-        ...
-
-    def top_logprobs(self, choice: Mapping[str, object]) -> tuple[Mapping[int, float], ...]:
-        """Read a completion choice's log-probabilities: one map of token id to natural logarithm per position.
-
-        Raises:
-            RemoteError: The choice does not carry them in this engine's shape.
-        """
-        ...
-
     @property
     def metric_names(self) -> Mapping[str, str]:
         """Map ``requests_running``, ``requests_waiting``, ``prompt_tokens`` and ``generated_tokens`` to its ``/metrics`` names."""

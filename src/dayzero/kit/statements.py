@@ -9,7 +9,7 @@ from dayzero import __version__
 from dayzero.attestation.model import Statement, Subject
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.launch import LaunchSpec
-from dayzero.core.package import Package
+from dayzero.core.package import GATES, SKIPPED, Package
 from dayzero.core.pins import EngineBuild, FilePin, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin, Sha256
 from dayzero.core.workload import Cell, ClosedLoop, Workload, pace_words
 from dayzero.evidence.model import Claim, NotMeasured
@@ -105,6 +105,7 @@ def _receipt(kit: Kit, package: Package, run: Run, environment: tuple[tuple[str,
             **bound,
             "claims": [to_wire(claim)[1] for claim in run.claims],
             "notMeasured": [to_wire(entry)[1] for entry in silent],
+            "gates": [_gate(package, run, slug, name) for slug, name in GATES],
             "environment": _environment(environment),
         },
     )
@@ -113,6 +114,15 @@ def _receipt(kit: Kit, package: Package, run: Run, environment: tuple[tuple[str,
 def _superseded(package: Package) -> str:
     """Give the version before this one, as the package's own list of changes has it; ``""`` for the first."""
     return next((change.version for change in package.changes if change.version != package.version), "")
+
+
+def _gate(package: Package, run: Run, slug: str, name: str) -> Mapping[str, str]:
+    """State what a gate said; one that was not run is stated as skipped, so that its silence is not taken for a pass."""
+    for claim in run.claims:
+        if claim.slug == f"{package.name}/{slug}":
+            return {"gate": name, "verdict": claim.value, "reason": claim.label}
+    why = next((entry.why for entry in package.unmeasured if entry.topic == name), "")
+    return {"gate": name, "verdict": SKIPPED, "reason": why or "it was not run"}
 
 
 def _require_backing(claim: Claim, recipe: Sha256, raw: tuple[KitFile, ...]) -> None:

@@ -35,7 +35,7 @@ class Wanted:
         file: The result file.
         aim: Where in it, and how.
         in_place: Leave the file where it lies, instead of keeping a copy in the folder of evidence.
-        subject: File that says what was measured; the result file itself where there is none.
+        subject: File that says what was measured, or its digest; the result file itself where there is none.
         command: What produced the result file.
         corrects: Why the claim that stands under the slug was wrong on the same file; ``""`` where this is none of its corrections.
     """
@@ -46,7 +46,7 @@ class Wanted:
     file: Path
     aim: Aim
     in_place: bool
-    subject: Path | None
+    subject: Path | Sha256 | None
     command: str
     corrects: str = ""
 
@@ -81,14 +81,14 @@ def file_claim(root: Path, wanted: Wanted) -> FiledClaim:
     repository = open_repository(root)
     content = _content(wanted.file)
     locator, extraction = wanted.aim(content)
-    subject = Sha256.of(content) if wanted.subject is None else Sha256.of(_content(wanted.subject))
+    given = wanted.subject or wanted.file
     draft = Draft(
         slug=wanted.slug,
         label=wanted.label,
         unit=wanted.unit,
         locator=locator,
         extraction=extraction,
-        subject=subject,
+        subject=given if isinstance(given, Sha256) else Sha256.of(_content(given)),
     )
     claim = make_claim(content, draft, extractors())
     raw_file = _raw_file(repository, content, wanted)

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from dayzero.bench.model import Usage
-from dayzero.core.errors import RemoteError
 from dayzero.engines.llamacpp.dialect import LlamaCppDialect
 
 ANSWERS = Path(__file__).parent / "answers"
@@ -47,29 +46,6 @@ def test_an_exact_length_is_asked_for_by_ignoring_the_end_of_text():
 )
 def test_models_of_others_are_not_recognised(models: Mapping[str, object]):
     assert not DIALECT.recognises(models)
-
-
-def test_log_probabilities_are_read_by_token_id():
-    first, second = DIALECT.top_logprobs(answer("completion.json")["choices"][0])
-    assert first == {280: -1.4442986249923706, 118: -1.8837403059005737, 339: -1.908839225769043}
-    assert set(second) == {339, 331, 92}
-
-
-@pytest.mark.parametrize(
-    "choice",
-    [
-        {},
-        {"logprobs": None},
-        {"logprobs": {"content": None}},
-        {"logprobs": {"top_logprobs": [{" Paris": -0.1}]}},
-        {"logprobs": {"content": [{"token": "a"}]}},
-        {"logprobs": {"content": [{"top_logprobs": [{"token": "a", "logprob": -0.1}]}]}},
-        {"logprobs": {"content": [{"top_logprobs": [{"id": 1, "logprob": None}]}]}},
-    ],
-)
-def test_another_shape_is_a_remote_error(choice: Mapping[str, object]):
-    with pytest.raises(RemoteError, match=r"llama\.cpp's shape"):
-        DIALECT.top_logprobs(choice)
 
 
 def test_the_fingerprint_names_the_build_and_the_kind_of_weights():

@@ -17,7 +17,7 @@ ENV = (
     ("VLLM_ENGINE_READY_TIMEOUT_S", "240"),
     ("TORCHDYNAMO_DISABLE", "1"),
 )
-FLAGS = ("--max-model-len", "8192", "--max-num-seqs", "8", "--max-logprobs", "20", "--enforce-eager")
+FLAGS = ("--max-model-len", "8192", "--max-num-seqs", "8", "--max-logprobs", "400", "--enforce-eager")
 
 _ANY = Sha256("0123456789abcdef" * 4)
 

@@ -1,6 +1,5 @@
 """The dialect, against answers recorded from vLLM 0.32.0 on a CPU (folder ``answers``)."""
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import pytest
 
 from dayzero.bench.model import Usage
-from dayzero.core.errors import RemoteError
 from dayzero.engines.vllm.engine import ENGINE
 
 ANSWERS = Path(__file__).parent / "answers"
@@ -53,40 +51,6 @@ def test_prompt_token_details_may_be_null(details: object, cached: int | None):
 @pytest.mark.parametrize("chunk", [{}, {"usage": None}, {"usage": {"prompt_tokens": 5}}, {"choices": []}])
 def test_a_chunk_without_counts_has_no_usage(chunk: dict[str, object]):
     assert DIALECT.usage(chunk) is None
-
-
-def test_log_probabilities_are_read_by_token_id():
-    (position,) = DIALECT.top_logprobs(answer("completion.json")["choices"][0])
-    assert list(position.items())[:2] == [(7042, -0.2692539393901825), (260, -2.706753969192505)]
-    assert len(position) == 5
-
-
-@pytest.mark.parametrize(
-    "top",
-    [
-        None,
-        [None],
-        [{" Paris": -0.27}],
-        [{"7042": -0.27}],
-        [{"token_id:x": -0.27}],
-        [{"token_id:": -0.27}],
-        [{"token_id:7": "-0.27"}],
-    ],
-)
-def test_log_probabilities_keyed_by_text_are_refused(top: object):
-    choice = copy.deepcopy(answer("completion.json")["choices"][0])
-    choice["logprobs"]["top_logprobs"] = top
-    with pytest.raises(RemoteError, match="not vLLM's log-probabilities"):
-        DIALECT.top_logprobs(choice)
-
-
-def test_a_choice_without_log_probabilities_is_refused():
-    with pytest.raises(RemoteError, match=r"carries no logprobs\.top_logprobs"):
-        DIALECT.top_logprobs({"text": " Paris", "logprobs": None})
-
-
-def test_log_probabilities_are_asked_for_by_token_id_since_texts_collide():
-    assert DIALECT.logprobs_request(20) == {"logprobs": 20, "return_tokens_as_token_ids": True}
 
 
 def test_the_length_is_fixed_from_both_sides():

@@ -13,6 +13,8 @@ from tests.vllm_fixtures import VllmEndpoint
 
 from dayzero.audit.model import FactTable
 from dayzero.engines.vllm.engine import ENGINE
+from dayzero.engines.vllm.logprobs import DIALECT as LOGPROBS
+from dayzero.gates.exchange import Asked
 
 pytestmark = pytest.mark.vllm
 
@@ -62,11 +64,13 @@ def test_the_chat_template_travelled_with_the_weights(vllm_endpoint: VllmEndpoin
 
 
 def test_log_probabilities_come_by_token_id_and_as_many_as_asked(vllm_endpoint: VllmEndpoint):
-    answer = complete(vllm_endpoint, max_tokens=2, **ENGINE.dialect.logprobs_request(20))
-    first, second = ENGINE.dialect.top_logprobs(answer["choices"][0])
-    assert max(first, key=lambda token: first[token]) == PARIS
-    assert first[PARIS] == pytest.approx(-0.27, abs=0.02)
-    assert (len(first), len(second)) == (20, 20)
+    asked = Asked(model=vllm_endpoint.model, prompt="The capital of France is", tokens=2, k=20, salt="live")
+    question = LOGPROBS.generate(asked)
+    answer = httpx.post(f"{vllm_endpoint.base_url}{question.path}", json=question.body, timeout=120).json()
+    first, second = LOGPROBS.generated(answer)
+    assert first.chosen == first.candidates[0].token == f"id:{PARIS}"
+    assert first.candidates[0].logprob == pytest.approx(-0.27, abs=0.02)
+    assert (len(first.candidates), len(second.candidates)) == (20, 20)
 
 
 def test_a_prompt_of_token_ids_is_counted_exactly_and_generates_exactly_what_was_asked(vllm_endpoint: VllmEndpoint):

@@ -7,7 +7,6 @@ from typing import Final
 
 from dayzero.bench.model import Usage
 from dayzero.bench.openai import owners, read_usage
-from dayzero.core.errors import RemoteError
 
 _OWNER = "llamacpp"
 _METRIC_NAMES = MappingProxyType(
@@ -46,22 +45,6 @@ class LlamaCppDialect:
         """Say whether every model that is listed is owned by this server."""
         return set(owners(models)) == {_OWNER}
 
-    def logprobs_request(self, k: int) -> Mapping[str, object]:
-        """Ask for the top ``k``; the answer names token ids without being asked to."""
-        return {"logprobs": k}
-
-    def top_logprobs(self, choice: Mapping[str, object]) -> tuple[Mapping[int, float], ...]:
-        """Read them: ``/v1/completions`` answers in the chat API's shape, a list a position with ids in it.
-
-        Raises:
-            RemoteError: The choice has another shape.
-        """
-        logprobs = choice.get("logprobs")
-        positions = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-        if not isinstance(positions, list):
-            raise _misshapen("logprobs.content is not a list")
-        return tuple(_candidates(position) for position in positions)
-
     def fingerprint(self, models: Mapping[str, object], completion: Mapping[str, object]) -> str:
         """Say which server and which kind of weights answer; wheels of xllamacpp do not stamp the build number (``b0-unknown``)."""
         build = completion.get("system_fingerprint")
@@ -71,27 +54,6 @@ class LlamaCppDialect:
         meta = entries[0].get("meta")
         kind = meta.get("ftype") if isinstance(meta, Mapping) else None
         return f"llama.cpp {build}, {kind}" if isinstance(kind, str) and kind else f"llama.cpp {build}"
-
-
-def _candidates(position: object) -> Mapping[int, float]:
-    candidates = position.get("top_logprobs") if isinstance(position, Mapping) else None
-    if not isinstance(candidates, list):
-        raise _misshapen("a position has no top_logprobs")
-    found: dict[int, float] = {}
-    for candidate in candidates:
-        token = candidate.get("id") if isinstance(candidate, Mapping) else None
-        logprob = candidate.get("logprob") if isinstance(candidate, Mapping) else None
-        if not isinstance(token, int) or not isinstance(logprob, int | float):
-            raise _misshapen("a candidate has no id or no logprob")
-        found[token] = float(logprob)
-    return found
-
-
-def _misshapen(what: str) -> RemoteError:
-    return RemoteError(
-        f"the completion's log-probabilities are not in llama.cpp's shape: {what}",
-        hint="Check that the endpoint is served by llama.cpp and that logprobs were asked for.",
-    )
 
 
 DIALECT: Final = LlamaCppDialect()

@@ -1,0 +1,56 @@
+"""The checks in the order in which they are made: a file each under ``checks/``, and a line here."""
+
+from typing import Final
+
+from dayzero.gates.contract.check import Check
+from dayzero.gates.contract.checks import (
+    choices,
+    concurrent,
+    context_limit,
+    greedy,
+    json_schema,
+    logprobs,
+    malformed,
+    max_tokens,
+    ranges,
+    reasoning,
+    seed,
+    stop,
+    stop_streamed,
+    streaming,
+    temperature,
+    tool_call,
+    tool_call_streamed,
+    tool_choice_none,
+    top_k,
+    unknown_model,
+    unknown_parameter,
+    usage_completion,
+    usage_prompt,
+)
+
+CHECKS: Final[tuple[Check, ...]] = (
+    greedy.CHECK,
+    temperature.CHECK,
+    seed.CHECK,
+    top_k.CHECK,
+    choices.CHECK,
+    logprobs.CHECK,
+    ranges.CHECK,
+    usage_prompt.CHECK,
+    usage_completion.CHECK,
+    max_tokens.CHECK,
+    stop.CHECK,
+    stop_streamed.CHECK,
+    streaming.CHECK,
+    tool_call.CHECK,
+    tool_call_streamed.CHECK,
+    tool_choice_none.CHECK,
+    json_schema.CHECK,
+    reasoning.CHECK,
+    context_limit.CHECK,
+    unknown_model.CHECK,
+    unknown_parameter.CHECK,
+    malformed.CHECK,
+    concurrent.CHECK,
+)
