@@ -63,13 +63,13 @@ test-wheels: $(VENV)/.development ## Run the tests that read the real wheels of 
 	WHEELS=$(WHEELS) $(BIN)/python -m pytest -m wheels -v $(if $(filter all,$(WHEELS)),,tests/wheels tests/audit/python/test_wheels.py) $(ARGS)
 
 skypilot-env: ## Install SkyPilot for the tests marked skypilot
-	PYTHON=$(PYTHON) tools/skypilot_env.sh $(DAYZERO_SKYPILOT_ENV)
+	PYTHON=$(PYTHON) tools/tool_env.sh skypilot $(DAYZERO_SKYPILOT_ENV)
 
 test-skypilot: $(VENV)/.development skypilot-env ## Run the tests that ask SkyPilot's own parser
 	$(BIN)/python -m pytest -m skypilot $(ARGS)
 
 lm-eval-env: ## Install lm-eval for the task gate and the tests marked lm_eval
-	PYTHON=$(PYTHON) tools/lm_eval_env.sh $(DAYZERO_LM_EVAL_ENV)
+	PYTHON=$(PYTHON) tools/tool_env.sh lm-eval $(DAYZERO_LM_EVAL_ENV)
 
 test-lm-eval: $(VENV)/.development lm-eval-env ## Run the tests that run the real lm-eval
 	$(BIN)/python -m pytest -m lm_eval $(ARGS)

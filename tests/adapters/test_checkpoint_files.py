@@ -159,7 +159,7 @@ _TORN: list[tuple[str, bytes, str]] = [
     ("size", _file(_W.replace(b"[2]", b"[3]"), bytes(8)), "'w' is no tensor of a known type that fills its bytes"),
     ("negative shape", _file(_W.replace(b"[2]", b"[-1,-2]"), bytes(8)), "not a whole number from 0"),
     ("no offsets", _file(b'{"w":{"dtype":"F32","shape":[2]}}'), "'w' is no tensor"),
-    ("no number", _file(_W.replace(b"[2]", b'["2"]'), bytes(8)), "'w' is no tensor"),
+    ("no number", _file(_W.replace(b"[2]", b'["2"]'), bytes(8)), "byte 9: 'w' has a shape"),
     ("twice", _file(_W[:-1] + b"," + _W[1:], bytes(8)), "the key 'w' occurs twice"),
     ("overlap", _file(_W[:-1] + b',"v":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}', bytes(12)), "'v' overlaps"),
     (

@@ -71,7 +71,7 @@ def test_the_embedded_engine_breaks_what_it_is_known_to_break_and_nothing_else(e
 
 def asked(a: str, b: str, folder: Path) -> TaskRun:
     if not (lm_eval_environment() / "bin" / "lm_eval").exists():
-        pytest.skip("lm-eval is not here: install it with tools/lm_eval_env.sh, or name it in DAYZERO_LM_EVAL_ENV")
+        pytest.skip("lm-eval is not here: install it with tools/tool_env.sh lm-eval, or name it in DAYZERO_LM_EVAL_ENV")
     request = TaskRequest(
         plan=TaskPlan(task="short_answers", margin=0.15),
         a=(Connection(url=a), ""),

@@ -167,7 +167,9 @@ def _sky(folder: Path, file: Path) -> subprocess.CompletedProcess[str]:
     venv = Path(os.environ.get("DAYZERO_SKYPILOT_ENV") or cache_folder() / "skypilot-0.14.1" / "venv")
     python = venv / "bin" / "python"
     if not python.exists():
-        pytest.skip(f"no SkyPilot in {venv}: install it with tools/skypilot_env.sh, or name it in DAYZERO_SKYPILOT_ENV")
+        pytest.skip(
+            f"no SkyPilot in {venv}: install it with tools/tool_env.sh skypilot, or name it in DAYZERO_SKYPILOT_ENV"
+        )
     return subprocess.run(
         (str(python), "-c", _ASK, str(file)),
         env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "SKYPILOT_DISABLE_USAGE_COLLECTION": "1"},

@@ -78,7 +78,7 @@ def require_program(folder: Path) -> None:
     if not (folder / "bin" / "lm_eval").is_file():
         raise InputError(
             f"lm-eval is not installed in {folder}",
-            hint="Install it with tools/lm_eval_env.sh (make lm-eval-env), or name its environment in DAYZERO_LM_EVAL_ENV.",
+            hint="Install it with tools/tool_env.sh lm-eval (make lm-eval-env), or name its environment in DAYZERO_LM_EVAL_ENV.",
         )
 
 
@@ -167,7 +167,7 @@ def read_samples(folder: Path, chosen_filter: str, chosen_metric: str) -> Sample
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise RemoteError(
             f"the samples in {folder} are not in the form of lm-eval {VERSION}: {error!r}",
-            hint=f"Install lm-eval {VERSION} with tools/lm_eval_env.sh.",
+            hint=f"Install lm-eval {VERSION} with tools/tool_env.sh lm-eval.",
         ) from error
 
 

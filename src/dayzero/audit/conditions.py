@@ -6,11 +6,11 @@ from dayzero.audit.architectures import ModelRegistry
 from dayzero.audit.installed import Installed
 from dayzero.audit.lacks_name import lacks_name
 from dayzero.audit.model import Facts, FactTable, Unread
-from dayzero.core.package import Condition
+from dayzero.core.package import ReleaseCondition
 from dayzero.core.verdict import Place, Proven, Refuted, Undecided, Verdict
 
 
-def met(condition: Condition, installed: Installed, registry: ModelRegistry | None, settings: Facts) -> Verdict:
+def met(condition: ReleaseCondition, installed: Installed, registry: ModelRegistry | None, settings: Facts) -> Verdict:
     """Look a condition up in a build's files.
 
     Args:

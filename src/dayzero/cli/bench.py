@@ -1,7 +1,6 @@
 """``dayzero bench``: how fast, measured how?"""
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import cyclopts
 from dayzero.adapters.openai_http import Connection
 from dayzero.bench.model import Progress, Row
 from dayzero.cli.bench_load import Load, knee_search, workload
+from dayzero.cli.endpoint_options import connection
 from dayzero.cli.main import PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
@@ -182,16 +182,7 @@ def _package_alone(package: str | None, aim: Target) -> str:
 
 
 def _connection(aim: Target) -> Connection:
-    key = ""
-    if aim.api_key_env is not None:
-        key = os.environ.get(aim.api_key_env, "")
-        if not key:
-            raise InputError(
-                f"the environment variable {aim.api_key_env} is not set", hint="Export it, or leave the option out."
-            )
-    if aim.timeout <= 0:
-        raise InputError(f"--timeout must be above 0, not {aim.timeout:g}", hint="Give seconds.")
-    return Connection(url=aim.url or "", timeout_s=aim.timeout, api_key=key, ca_file=aim.ca_file)
+    return connection(aim.url or "", timeout=aim.timeout, api_key_env=aim.api_key_env, ca_file=aim.ca_file)
 
 
 @contextlib.contextmanager

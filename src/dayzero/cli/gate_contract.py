@@ -1,16 +1,14 @@
 """``dayzero gate contract``: does the endpoint keep what its users rely on?"""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import cyclopts
 
-from dayzero.adapters.openai_http import Connection
 from dayzero.cli.console import stderr_console
+from dayzero.cli.endpoint_options import connection
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
-from dayzero.core.errors import InputError
 from dayzero.gates.contract.document import lines
 from dayzero.gates.contract.model import Kept
 from dayzero.wiring.gate_contract import EXCHANGES, RESULT, look_at_contract
@@ -41,9 +39,9 @@ def contract(  # noqa: PLR0913  (each argument is one option)
         output_format: How the result is written to stdout.
     """
     console = stderr_console()
-    connection = Connection(url=url, timeout_s=_seconds(timeout), api_key=api_key(api_key_env))
+    reach = connection(url, timeout=timeout, api_key_env=api_key_env)
     done = look_at_contract(
-        connection, model, output, known=known, told=lambda check: console.print(f"check {check}", markup=False)
+        reach, model, output, known=known, told=lambda check: console.print(f"check {check}", markup=False)
     )
     if output_format == "json":
         print_json(done.document)
@@ -52,21 +50,3 @@ def contract(  # noqa: PLR0913  (each argument is one option)
             print(line)
         print(f"kept: {output / RESULT}, {output / EXCHANGES}")
     return {Kept.KEPT: PROVEN, Kept.BROKEN: FINDINGS, Kept.UNDECIDED: UNDECIDED}[done.report.verdict]
-
-
-def _seconds(timeout: float) -> float:
-    if timeout <= 0:
-        raise InputError(f"--timeout must be above 0, not {timeout:g}", hint="Give seconds.")
-    return timeout
-
-
-def api_key(variable: str | None) -> str:
-    """Read the API key from the environment.
-
-    Raises:
-        InputError: The variable that should hold it is not set.
-    """
-    key = "" if variable is None else os.environ.get(variable, "")
-    if variable is not None and not key:
-        raise InputError(f"the environment variable {variable} is not set", hint="Export it, or leave the option out.")
-    return key

@@ -11,12 +11,11 @@ import cyclopts
 from rich.status import Status
 
 from dayzero.adapters.gate_endpoints import Reach
-from dayzero.adapters.openai_http import Connection, parse_address
+from dayzero.adapters.openai_http import parse_address
 from dayzero.cli.console import stderr_console
-from dayzero.cli.gate_contract import api_key
+from dayzero.cli.endpoint_options import connection
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
-from dayzero.core.errors import InputError
 from dayzero.core.verdict import Undecided
 from dayzero.gates.exchange import Side
 from dayzero.gates.model import Arm, Different, DistributionPlan, GateVerdict, Same
@@ -158,14 +157,11 @@ def _plan(asked: Sample) -> DistributionPlan:
 
 
 def _reaches(a: str, b: str, aim: Reached) -> dict[Side, Reach]:
-    if aim.timeout <= 0:
-        raise InputError(f"--timeout must be above 0, not {aim.timeout:g}", hint="Give seconds.")
-    key = api_key(aim.api_key_env)
     found: dict[Side, Reach] = {}
     for side, url, model in (("A", a, aim.model_a), ("B", b, aim.model_b)):
         parse_address(url)
-        connection = Connection(url=url, timeout_s=aim.timeout, api_key=key, ca_file=aim.ca_file)
-        found["A" if side == "A" else "B"] = Reach(connection=connection, model=model)
+        reached = connection(url, timeout=aim.timeout, api_key_env=aim.api_key_env, ca_file=aim.ca_file)
+        found["A" if side == "A" else "B"] = Reach(connection=reached, model=model)
     return found
 
 

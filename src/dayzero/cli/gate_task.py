@@ -9,11 +9,11 @@ import cyclopts
 from dayzero.adapters.lm_eval import TaskRoute
 from dayzero.adapters.openai_http import Connection
 from dayzero.cli.console import stderr_console
-from dayzero.cli.gate_contract import api_key
-from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
+from dayzero.cli.endpoint_options import connection
+from dayzero.cli.gate_distribution import exit_code
+from dayzero.cli.main import UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
-from dayzero.gates.model import Different, GateVerdict, Same
 from dayzero.gates.task import TaskPlan
 from dayzero.gates.task_document import sentences
 from dayzero.wiring.gate_task import RESULT, TaskRequest, run_task, skip_task
@@ -125,7 +125,7 @@ def task(  # noqa: PLR0913  (each argument is one option, or a group of them)
         for line in sentences(done.judged):
             print(line)
         print(f"kept: {output / RESULT}")
-    return _exit_code(done.judged.verdict)
+    return exit_code(done.judged.verdict)
 
 
 def _plan(tasks: str, fixed: TaskRules) -> TaskPlan:
@@ -148,16 +148,4 @@ def _plan(tasks: str, fixed: TaskRules) -> TaskPlan:
 
 
 def _connection(url: str, aim: TaskReach) -> Connection:
-    if aim.timeout <= 0:
-        raise InputError(f"--timeout must be above 0, not {aim.timeout:g}", hint="Give seconds.")
-    return Connection(url=url, timeout_s=aim.timeout, api_key=api_key(aim.api_key_env))
-
-
-def _exit_code(verdict: GateVerdict) -> int:
-    match verdict:
-        case Same():
-            return PROVEN
-        case Different():
-            return FINDINGS
-        case _:
-            return UNDECIDED
+    return connection(url, timeout=aim.timeout, api_key_env=aim.api_key_env)

@@ -1,6 +1,5 @@
 """``dayzero window``: does B beat A?"""
 
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Annotated, Self
 import cyclopts
 from rich.status import Status
 
-from dayzero.adapters.openai_http import Connection
 from dayzero.bench.model import Progress
 from dayzero.bench.windows import document
 from dayzero.bench.windows.model import (
@@ -27,9 +25,9 @@ from dayzero.bench.windows.model import (
 )
 from dayzero.bench.windows.report import notes, sentences, share, size, span, word
 from dayzero.cli.console import stderr_console
+from dayzero.cli.endpoint_options import connection
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
-from dayzero.core.errors import InputError
 from dayzero.core.workload import Cell
 from dayzero.wiring.window import PLAN, RESULT, Comparison, compare
 from dayzero.wiring.window_arms import Arm, Waiting, arm
@@ -132,8 +130,8 @@ def window(  # noqa: PLR0913  (each argument is one option, or a group of them)
     """
     aim, fixed = reach or Reach(), rules or Rules()
     design = _design(fixed, load or WindowLoad())
-    connection = _connection(aim)
-    arms: dict[Label, Arm] = {"A": arm(a, connection, aim.model_a), "B": arm(b, connection, aim.model_b)}
+    reached = connection("", timeout=aim.timeout, api_key_env=aim.api_key_env)
+    arms: dict[Label, Arm] = {"A": arm(a, reached, aim.model_a), "B": arm(b, reached, aim.model_b)}
     told = _Told(design, arms, output, text=output_format == "text")
     with told:
         found = compare(design, arms, output, told, Waiting(told.waits, told.progresses))
@@ -175,17 +173,6 @@ def _design(fixed: Rules, sent: WindowLoad) -> Design:
         certificate_alpha=fixed.certificate_alpha,
         restarts=fixed.one_at_a_time,
     )
-
-
-def _connection(aim: Reach) -> Connection:
-    if aim.timeout <= 0:
-        raise InputError(f"--timeout must be above 0, not {aim.timeout:g}", hint="Give seconds.")
-    key = "" if aim.api_key_env is None else os.environ.get(aim.api_key_env, "")
-    if aim.api_key_env is not None and not key:
-        raise InputError(
-            f"the environment variable {aim.api_key_env} is not set", hint="Export it, or leave the option out."
-        )
-    return Connection(url="", timeout_s=aim.timeout, api_key=key)
 
 
 class _Told:

@@ -56,7 +56,7 @@ class Unmeasured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class ReleaseCondition:
     """What the package waits for before its next version, and how a build's files show that it is there.
 
     Attributes:
@@ -112,7 +112,7 @@ class Package:
     claims: tuple[ClaimRef, ...]
     unmeasured: tuple[Unmeasured, ...]
     changes: tuple[Change, ...]
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[ReleaseCondition, ...] = ()
 
     def slug(self, claim: ClaimRef) -> str:
         """Give the claim's handle in the ledger."""

@@ -17,7 +17,7 @@ from dayzero.audit.report import Audited, audited
 from dayzero.audit.requirements import asked_by
 from dayzero.audit.rules import Rule
 from dayzero.core.errors import InputError, RemoteError
-from dayzero.core.package import Condition, Package
+from dayzero.core.package import Package, ReleaseCondition
 from dayzero.core.pins import HubRevision, KernelPin
 from dayzero.core.verdict import Proven, Undecided, Verdict
 from dayzero.evidence.ledger import LEDGER_NAME
@@ -65,7 +65,7 @@ class Repin:
 
     package: Package
     candidates: tuple[Candidate, ...]
-    conditions: tuple[tuple[Condition, Verdict], ...]
+    conditions: tuple[tuple[ReleaseCondition, Verdict], ...]
     invalidated: tuple[Claim, ...]
 
     @property
@@ -101,7 +101,7 @@ def repin(name: str, config: str, *, offline: bool, progress: Callable[[str], No
     model, missing = _model(package, config, offline=offline)
     asked = rules()
     found: list[Candidate] = []
-    conditions: tuple[tuple[Condition, Verdict], ...] = ()
+    conditions: tuple[tuple[ReleaseCondition, Verdict], ...] = ()
     with uncollected():
         for version in _newer(offered, pinned.version):
             progress(f"auditing {package.name} on {pinned.distribution} {version}")
@@ -187,7 +187,7 @@ def _kernels(package: Package, version: str, installed: Installed) -> tuple[Kern
     )
 
 
-def _conditions(package: Package, installed: Installed) -> tuple[tuple[Condition, Verdict], ...]:
+def _conditions(package: Package, installed: Installed) -> tuple[tuple[ReleaseCondition, Verdict], ...]:
     name = package.recipe.engine.engine
     settings = (
         engine(name).read_settings(installed.engine.files)

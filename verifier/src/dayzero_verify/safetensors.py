@@ -5,6 +5,7 @@ Format: safetensors 0.8.0 (README, "Format"): eight bytes of length, that many b
 
 import json
 from collections.abc import Mapping
+from itertools import chain
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -126,22 +127,43 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _spans(document: dict[str, Any], header: bytes) -> list[tuple[int, int, str]]:
     """Give where each tensor begins and ends behind the header, in that order; there may be half a million."""
-    spans: list[tuple[int, int, str]] = []
-    numbers: list[int] = []
+    rows: list[tuple[int, int, str, int, list[int]]] = []
+    parts: list[list[int]] = []
     for name, entry in document.items():
         try:
-            shape, (begin, end) = entry["shape"], entry["data_offsets"]
-            if len(shape) > _MAX_DIMENSIONS or max(shape, default=0) > MAX_INTEGER:
-                raise ValueError  # noqa: TRY301  (multiplying such a shape could take days)
-            sound = (end - begin) * 8 == DTYPE_BITS[entry["dtype"]] * prod(shape) and len(entry) == len(_ENTRY)
+            shape, offsets = entry["shape"], entry["data_offsets"]
+            begin, end = offsets
+            rows.append((begin, end, name, DTYPE_BITS[entry["dtype"]], shape))
+            sound = type(shape) is list and len(shape) <= _MAX_DIMENSIONS and len(entry) == len(_ENTRY)
         except (TypeError, ValueError, LookupError):
             sound = False
-        if not sound or type(shape) is not list:
-            place = LENGTH_BYTES + max(header.find(json.dumps(name, ensure_ascii=False).encode()), 0)
-            raise HeaderError(f"{name!a:.100} is no tensor of a known type that fills its bytes: {entry!a:.200}", place)
-        spans.append((begin, end, name))
-        numbers += (*shape, begin, end)
-    if numbers and (set(map(type, numbers)) != {int} or min(numbers) < 0):  # exactly int: a bool would pass as one
-        raise HeaderError("a shape or an offset is not a whole number from 0", LENGTH_BYTES)
-    spans.sort()
-    return spans
+        if not sound:
+            raise _no_tensor(name, entry, header)
+        parts += (shape, offsets)
+    # Before they are multiplied, which could take days. Exactly int: a bool would pass as one.
+    numbers = list(chain.from_iterable(parts))
+    if numbers and (set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) > MAX_INTEGER):
+        raise _no_number(rows, header)
+    for begin, end, name, bits, shape in rows:
+        if (end - begin) * 8 != bits * prod(shape):
+            raise _no_tensor(name, document[name], header)
+    return sorted((begin, end, name) for begin, end, name, _, _ in rows)
+
+
+def _no_number(rows: list[tuple[int, int, str, int, list[int]]], header: bytes) -> HeaderError:
+    name = next(
+        name
+        for begin, end, name, _, shape in rows
+        if not all(type(number) is int and 0 <= number <= MAX_INTEGER for number in (begin, end, *shape))
+    )
+    reason = f"{name!a:.100} has a shape or an offset that is not a whole number from 0 to {MAX_INTEGER}"
+    return HeaderError(reason, _place(name, header))
+
+
+def _no_tensor(name: str, entry: object, header: bytes) -> HeaderError:
+    reason = f"{name!a:.100} is no tensor of a known type that fills its bytes: {entry!a:.200}"
+    return HeaderError(reason, _place(name, header))
+
+
+def _place(name: str, header: bytes) -> int:
+    return LENGTH_BYTES + max(header.find(json.dumps(name, ensure_ascii=False).encode()), 0)

@@ -11,9 +11,10 @@ import msgspec
 import msgspec.structs
 
 from dayzero.adapters.package_files.lock import require_hashes
-from dayzero.adapters.package_files.positions import Path, line_of
+from dayzero.adapters.package_files.positions import Path, line_of, value_at, with_value
 from dayzero.adapters.package_files.schema import (
     CellTable,
+    ClaimTable,
     EngineTable,
     LoadTable,
     ModelTable,
@@ -24,7 +25,7 @@ from dayzero.adapters.package_files.schema import (
 )
 from dayzero.core.errors import InputError
 from dayzero.core.hardware import System
-from dayzero.core.package import Change, ClaimRef, Condition, Package, Unmeasured, Wall
+from dayzero.core.package import Change, ClaimRef, Package, ReleaseCondition, Unmeasured, Wall
 from dayzero.core.parallelism import Parallelism
 from dayzero.core.pins import (
     Commit,
@@ -149,28 +150,14 @@ def _locate(document: Mapping[str, Any], message: str) -> tuple[str, Path]:
 
 def _failing_index(document: Mapping[str, Any], array: Path, message: str) -> int:
     """Find the array element that the error is about, by offering the validator one element at a time."""
-    elements = _value(document, array)
+    elements = value_at(document, array)
     for index, element in enumerate(elements):
         try:
-            msgspec.convert(_replaced(document, array, [element]), PackageTable)
+            msgspec.convert(with_value(document, array, [element]), PackageTable)
         except msgspec.ValidationError as error:
             if str(error) == message:
                 return index
     return 0
-
-
-def _value(document: Any, path: Path) -> Any:  # noqa: ANN401  (a TOML value)
-    for step in path:
-        document = document[step]
-    return document
-
-
-def _replaced(document: Any, path: Path, value: object) -> Any:  # noqa: ANN401  (a TOML value)
-    if not path:
-        return value
-    changed: Any = document.copy()  # a table or an array
-    changed[path[0]] = _replaced(document[path[0]], path[1:], value)
-    return changed
 
 
 class _Reading:
@@ -206,19 +193,7 @@ class _Reading:
                 Wall(advisory=wall.advisory, resolution=wall.resolution, build=_engine(wall.build))
                 for wall in table.walls
             ),
-            claims=tuple(
-                ClaimRef(
-                    id=claim.id,
-                    label=claim.label,
-                    unit=claim.unit,
-                    source=claim.source,
-                    pointer=claim.pointer,
-                    extractor=claim.extractor,
-                    parameters=tuple(claim.parameters.items()),
-                    headline=claim.headline,
-                )
-                for claim in table.claims
-            ),
+            claims=tuple(map(_claim, table.claims)),
             unmeasured=tuple(Unmeasured(topic=entry.topic, why=entry.why) for entry in table.not_measured),
             changes=tuple(
                 Change(version=entry.version, date=entry.date, kind=entry.kind, text=entry.text)
@@ -227,7 +202,7 @@ class _Reading:
             conditions=tuple(self._condition(index, entry) for index, entry in enumerate(table.next_version)),
         )
 
-    def _condition(self, index: int, table: NextVersionTable) -> Condition:
+    def _condition(self, index: int, table: NextVersionTable) -> ReleaseCondition:
         probes = [(name, wanted) for name, wanted in msgspec.structs.asdict(table.probe).items() if wanted]
         if len(probes) != 1:
             raise self._refuse(
@@ -235,7 +210,7 @@ class _Reading:
                 f"looks for {len(probes)} things",
                 "Give exactly one of module, symbol, architecture and flag.",
             )
-        return Condition(when=table.when, kind=probes[0][0], wanted=probes[0][1])
+        return ReleaseCondition(when=table.when, kind=probes[0][0], wanted=probes[0][1])
 
     def _check_claims(self, table: PackageTable) -> None:
         seen: set[str] = set()
@@ -351,6 +326,19 @@ class _Reading:
                 ("model",), f"{len(origins)} origins given", "Give exactly one of hub, in_distribution and from_seed."
             )
         return origins[0]
+
+
+def _claim(table: ClaimTable) -> ClaimRef:
+    return ClaimRef(
+        id=table.id,
+        label=table.label,
+        unit=table.unit,
+        source=table.source,
+        pointer=table.pointer,
+        extractor=table.extractor,
+        parameters=tuple(table.parameters.items()),
+        headline=table.headline,
+    )
 
 
 def _engine(table: EngineTable) -> EngineBuild:

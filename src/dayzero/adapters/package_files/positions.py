@@ -1,7 +1,7 @@
-"""Say on which line of a TOML text a value stands; the TOML parser of the standard library keeps no positions."""
+"""Find and replace values of a TOML document by their path, and say on which line of its text one stands."""
 
 import re
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -12,6 +12,8 @@ _KEY = re.compile(r"^\s*([A-Za-z0-9_-]+)\s*=")
 def line_of(text: str, path: Path) -> int:
     """Give the 1-based line of a value, of the nearest enclosing table where the value itself is not there, else 1.
 
+    The TOML parser of the standard library keeps no positions.
+
     Args:
         text: A valid TOML text without dotted keys.
         path: Keys and 0-based array indices from the root.
@@ -21,6 +23,22 @@ def line_of(text: str, path: Path) -> int:
         if path[:length] in positions:
             return positions[path[:length]]
     return 1
+
+
+def value_at(document: Any, path: Path) -> Any:  # noqa: ANN401  (a TOML value)
+    """Give the value at a path that is there."""
+    for step in path:
+        document = document[step]
+    return document
+
+
+def with_value(document: Any, path: Path, value: object) -> Any:  # noqa: ANN401  (a TOML value)
+    """Give a copy of the document with another value at a path that is there."""
+    if not path:
+        return value
+    changed: Any = document.copy()  # a table or an array
+    changed[path[0]] = with_value(document[path[0]], path[1:], value)
+    return changed
 
 
 def _positions(text: str) -> dict[Path, int]:

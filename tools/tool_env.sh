@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Install lm-eval, which `dayzero gate task` runs. Safe to call again: a finished environment is left as it is.
+# Install a tool that dayzero starts as a program, or asks in a test, into an environment of its own. Safe to call again: a finished
+# environment is left as it is.
 #
-#   tools/lm_eval_env.sh VENV_DIR
+#   tools/tool_env.sh skypilot|lm-eval VENV_DIR
 #
 # $PYTHON names the Python 3.11 to build on (default: python3.11). Packages come from wherever pip is set up to find them, each
-# held to a hash in requirements/lm-eval.txt. It lies beside dayzero, which starts it as a program and imports nothing of it.
+# held to a hash in requirements/TOOL.txt. No cloud and no hub is asked.
 set -euo pipefail
 
 fail() {
@@ -12,23 +13,28 @@ fail() {
     exit 2
 }
 
-[[ $# -eq 1 && $1 != -* ]] || fail "tools/lm_eval_env.sh takes one folder" "Call it as: tools/lm_eval_env.sh VENV_DIR"
-venv=$1
+[[ $# -eq 2 && $2 != -* ]] || fail "tools/tool_env.sh takes a tool and a folder" "Call it as: tools/tool_env.sh TOOL VENV_DIR"
+tool=$1 venv=$2
+case $tool in
+    skypilot) module=sky ;;
+    lm-eval) module=lm_eval ;;
+    *) fail "no tool is called $tool" "Call it with skypilot or lm-eval." ;;
+esac
 python=${PYTHON:-python3.11}
-requirements=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../requirements/lm-eval.txt
+requirements=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../requirements/$tool.txt
 "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null ||
     fail "$python is not a Python 3.11" "Set PYTHON to a Python 3.11, for which the packages are pinned."
 
-stamp=$venv/.dayzero-lm-eval
+stamp=$venv/.dayzero-$tool
 want=$(cat "$requirements" "${BASH_SOURCE[0]}" | sha256sum | cut -d' ' -f1)
 if [[ -f $stamp && $(<"$stamp") == "$want" ]]; then
     echo "$venv is up to date" >&2
     exit 0
 fi
 rm -f "$stamp" # what is half installed does not pass for finished
-echo "installing $(grep -o '^lm-eval==[^ ]*' "$requirements") into $venv (about 0.8 GB on disk)" >&2
+echo "installing $(grep -o "^$tool==[^ ]*" "$requirements") into $venv" >&2
 "$python" -m venv "$venv"
 "$venv/bin/python" -m pip --disable-pip-version-check -qq install --no-deps --require-hashes -r "$requirements"
-"$venv/bin/python" -c 'import lm_eval'
+"$venv/bin/python" -c "import $module"
 printf '%s\n' "$want" >"$stamp"
-echo "$venv is ready; run: DAYZERO_LM_EVAL_ENV=$venv pytest -m lm_eval" >&2
+echo "$venv is ready" >&2
