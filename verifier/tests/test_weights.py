@@ -443,5 +443,7 @@ def test_any_change_after_the_check_refuses_the_handover(tmp_path, change):
 
 def test_a_program_that_cannot_be_started_is_unreadable(tmp_path):
     seen = weights.examine(put(tmp_path).files, tmp_path, "quick").seen
+    before = [signal.getsignal(number) for number in (signal.SIGPIPE, signal.SIGXFSZ)]
     with pytest.raises(UnreadableError, match=r"cannot start '\./none'"):
         hand_over(["./none"], kit_in(tmp_path), tmp_path, seen)
+    assert [signal.getsignal(number) for number in (signal.SIGPIPE, signal.SIGXFSZ)] == before

@@ -42,11 +42,13 @@ def hand_over(words: Sequence[str], kit: SeenKit, folder: Path, seen: Sequence[S
         return changed
     sys.stdout.flush()
     sys.stderr.flush()
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and what is ignored is inherited
-        signal.signal(ignored, signal.SIG_DFL)
+    # Python ignores these, and what is ignored is inherited.
+    former = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGPIPE, signal.SIGXFSZ)}
     try:
         os.execvp(words[0], list(words))  # noqa: S606  (the user's own words, without a shell)
     except (OSError, ValueError) as error:
+        for number, handler in former.items():
+            signal.signal(number, handler)
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise UnreadableError(
             f"cannot start {words[0]!a}: {why}", hint="give --exec a program and its arguments"
