@@ -4,11 +4,9 @@ import secrets
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import cyclopts
-from rich.status import Status
 
 from dayzero.adapters.gate_endpoints import Reach
 from dayzero.adapters.openai_http import parse_address
@@ -16,6 +14,7 @@ from dayzero.cli.console import stderr_console
 from dayzero.cli.endpoint_options import connection
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
+from dayzero.cli.status_line import StatusLine
 from dayzero.core.verdict import Undecided
 from dayzero.gates.exchange import Side
 from dayzero.gates.model import Arm, Different, DistributionPlan, GateVerdict, Same
@@ -121,7 +120,8 @@ def distribution(  # noqa: PLR0913  (each argument is one option, or a group of 
     """
     asked = sample or Sample()
     plan, layout = _plan(asked), Layout(context=asked.context, tail=asked.positions)
-    with _Told(text=output_format == "text") as told:
+    told = _Told(text=output_format == "text")
+    with told.line:
         found = compare(_reaches(a, b, reached or Reached()), plan, layout, output, told, resume=resume)
     if output_format == "json":
         print_json(found.document)
@@ -174,21 +174,9 @@ class _Told:
     def __init__(self, *, text: bool) -> None:
         self._text = text
         self._console = stderr_console()
-        self._status: Status | None = None
+        self.line = StatusLine(self._console, "looking at both endpoints")
         self._doing, self._done, self._of = "", 0, 0
         self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._status = self._console.status("looking at both endpoints")
-            self._status.start()
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()
 
     def attempt(self, number: int, earlier: tuple[str, ...], folder: Path) -> None:
         """Print which attempt this is, where there were others."""
@@ -205,15 +193,14 @@ class _Told:
     def captures(self, look: int, prompts: int, requests: int) -> None:
         """Show that the captures before a look begin."""
         self._doing, self._done, self._of = f"look {look}: {prompts} prompts", 0, requests
-        if self._status is None:
+        if not self.line.shown:
             self._console.print(f"{self._doing}, {requests} requests", markup=False)
 
     def answered(self) -> None:
         """Show how far the captures have come."""
         with self._lock:
             self._done += 1
-            if self._status is not None:
-                self._status.update(f"{self._doing}, {self._done} of {self._of} requests")
+            self.line.update(f"{self._doing}, {self._done} of {self._of} requests")
 
 
 def _fixed(setting: Setting) -> list[str]:

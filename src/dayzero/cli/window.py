@@ -3,11 +3,9 @@
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Self
+from typing import Annotated
 
 import cyclopts
-from rich.status import Status
 
 from dayzero.bench.model import Progress
 from dayzero.bench.windows import document
@@ -28,6 +26,7 @@ from dayzero.cli.console import stderr_console
 from dayzero.cli.endpoint_options import connection
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
+from dayzero.cli.status_line import StatusLine
 from dayzero.core.workload import Cell
 from dayzero.wiring.window import PLAN, RESULT, Comparison, compare
 from dayzero.wiring.window_arms import Arm, Waiting, arm
@@ -133,7 +132,7 @@ def window(  # noqa: PLR0913  (each argument is one option, or a group of them)
     reached = connection("", timeout=aim.timeout, api_key_env=aim.api_key_env)
     arms: dict[Label, Arm] = {"A": arm(a, reached, aim.model_a), "B": arm(b, reached, aim.model_b)}
     told = _Told(design, arms, output, text=output_format == "text")
-    with told:
+    with told.line:
         found = compare(design, arms, output, told, Waiting(told.waits, told.progresses))
     if output_format == "json":
         print_json(document.of_result(design, found.arms, found.result, again=found.again))
@@ -187,20 +186,8 @@ class _Told:
         self._output = output
         self._text = text
         self._console = stderr_console()
-        self._status: Status | None = None
+        self.line = StatusLine(self._console, "")
         self._window = ""
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._status = self._console.status("")
-            self._status.start()
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()
 
     def begins(self, window: Window, number: int, total: int) -> None:
         """Show which window begins; before the first one, print what is compared: the plan stands by then."""
@@ -211,12 +198,12 @@ class _Told:
 
     def waits(self, seconds: float, line: str) -> None:
         """Show that an engine is coming up."""
-        if self._status is not None:
+        if self.line.shown:
             self._show(f", waiting for health, {seconds:.0f} s: {line[:_LINE]}")
 
     def progresses(self, progress: Progress) -> None:
         """Show how far the window has come."""
-        if self._status is not None:
+        if self.line.shown:
             self._show(f", {progress.phase} {progress.done} of {progress.planned}")
 
     def certified(self, certificate: Compared, minimum_before: float) -> None:
@@ -247,8 +234,8 @@ class _Told:
         )
 
     def _show(self, more: str) -> None:
-        if self._status is not None:
-            self._status.update((self._window + more).replace("[", "\\["))
+        if self.line.shown:
+            self.line.update(self._window + more)
         elif not more:
             self._console.print(self._window, markup=False)
 

@@ -4,13 +4,12 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from dayzero.audit.architectures import trusts_remote_code
-from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
+from dayzero.audit.configuration_types import QUESTION, model_type_of, undeclared
+from dayzero.audit.configuration_types import RULE as RULE_ID
+from dayzero.audit.finding import Finding, NotChecked
 from dayzero.audit.installed import PythonFiles
-from dayzero.audit.model import FactTable, Unread
 from dayzero.audit.python_source import Module, last_name
 from dayzero.audit.rules import Subject
-from dayzero.audit.transformers_library import DISTRIBUTION, configuration_types
 from dayzero.core.verdict import Place
 
 _TABLE = "_CONFIG_REGISTRY"
@@ -20,13 +19,13 @@ _BELOW = "sglang.srt"
 class SglangConfigurationType:
     """Implements ``audit.rules.Rule``."""
 
-    id: str = "configuration-type"
-    question: str = "Is there a configuration class for the model's type?"
+    id: str = RULE_ID
+    question: str = QUESTION
 
     def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
         """Look the model's type up in SGLang's own classes, then in the Transformers library."""
-        model_type = subject.model.get("model_type") if subject.model is not None else None
-        if subject.engine != "sglang" or not isinstance(model_type, str):
+        model_type = model_type_of(subject, "sglang")
+        if model_type is None:
             return
         place = _table(subject.installed.python)
         if place is None:
@@ -34,28 +33,7 @@ class SglangConfigurationType:
             return
         if _declares(subject.installed.python, model_type):
             return
-        match configuration_types(subject.installed):
-            case FactTable() as table if table.find(model_type) is None:
-                yield self._unknown(subject, model_type, place, table.place)
-            case Unread(reason=reason) if subject.installed.find(DISTRIBUTION) is not None:
-                yield NotChecked(self.question, reason)
-            case _:
-                return
-
-    def _unknown(self, subject: Subject, model_type: str, place: Place, library: Place | None) -> Finding:
-        remote = subject.model is not None and isinstance(subject.model.get("auto_map"), dict)
-        trusted = remote and trusts_remote_code(subject.flags)
-        return Finding(
-            self.id,
-            Severity.UNVERIFIED if trusted else Severity.START,
-            f"neither {subject.installed.engine} nor {subject.installed.find(DISTRIBUTION)} has a configuration of type"
-            f" {model_type}",
-            place,
-            library,
-            "Use a release that has it" + (", or pass --trust-remote-code." if remote else "."),
-            "the model's own configuration class works" if trusted else "",
-            Applies.UNKNOWN if trusted else Applies.YES,
-        )
+        yield from undeclared(subject, model_type, place)
 
 
 def _table(python: PythonFiles) -> Place | None:
