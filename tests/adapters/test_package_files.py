@@ -34,6 +34,12 @@ def test_the_demo_definitions_parse_into_recipes():
             "walls[0].build.version",
             "is the build that the recipe pins",
         ),
+        (
+            'advisory = "DZA-2026-001"',
+            'avoided_by = ["--n-ctx", "--no-such-flag"]\nadvisory = "DZA-2026-001"',
+            "walls[0].avoided_by",
+            "--no-such-flag is no setting of the recipe",
+        ),
         ('path = "tiny', 'path = "../tiny', "model.files[0].path", "not a relative path"),
         ('id = "c4-ttft-p50"', 'id = "c1-ttft-p50"', "claims[7].id", "is taken"),
         ('schema = "dayzero/package/v1"', 'schema = "dayzero/package/v2"', "schema", "Invalid enum value"),
@@ -72,6 +78,15 @@ def test_an_error_names_file_line_and_key(old, new, key, complaint):
 def test_a_definition_that_contradicts_itself_is_refused(old, new, complaint):
     with pytest.raises(InputError, match=complaint):
         parse_package(TEXT.replace(old, new, 1), "package.toml")
+
+
+def test_a_wall_of_the_recipe_s_own_build_names_the_settings_that_avoid_it() -> None:
+    package = load_package(PACKAGES / "kimi-k3-8xb300" / "package.toml")
+    walls = {wall.advisory: wall.avoided_by for wall in package.walls if wall.build.version == package.recipe.engine.version}
+    assert walls == {
+        "flashkda-undefined-symbol": ("--kda-prefill-backend", "triton"),
+        "custom-all-reduce": ("--disable-custom-all-reduce",),
+    }
 
 
 def test_a_definition_in_a_collection_has_the_name_of_its_folder(tmp_path):

@@ -15,11 +15,19 @@ SKIPPED = "skipped"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wall:
-    """A failure that the recipe resolves: the build that shows it and the advisory that describes it."""
+    """A failure that the recipe resolves.
+
+    Attributes:
+        advisory: Id of the advisory or wall that describes it.
+        build: The build that shows it.
+        resolution: What gets past it, in words.
+        avoided_by: The recipe's own settings that avoid it, where its build would show it without them.
+    """
 
     advisory: str
     build: EngineBuild
     resolution: str
+    avoided_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

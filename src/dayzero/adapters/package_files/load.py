@@ -171,15 +171,28 @@ class _Reading:
     def _refuse(self, path: Path, what: str, hint: str) -> InputError:
         return InputError(_at(self._source, self._text, path, what), hint=hint)
 
-    def package(self, table: PackageTable) -> Package:
-        self._check_claims(table)
+    def _check_walls(self, table: PackageTable) -> None:
+        """Refuse a wall that the recipe does not get around: it pins another build, or has the settings that avoid it."""
+        settings = {*table.serving.flags, *(f"{name}={value}" for name, value in table.serving.env.items())}
         for index, wall in enumerate(table.walls):
-            if wall.build.distribution == table.engine.distribution and wall.build.version == table.engine.version:
+            missing = [setting for setting in wall.avoided_by if setting not in settings]
+            if missing:
+                raise self._refuse(
+                    ("walls", index, "avoided_by"),
+                    f"{missing[0]} is no setting of the recipe",
+                    "Name words of serving.flags, or NAME=VALUE of serving.env.",
+                )
+            same = (wall.build.distribution, wall.build.version) == (table.engine.distribution, table.engine.version)
+            if same and not wall.avoided_by:
                 raise self._refuse(
                     ("walls", index, "build", "version"),
                     "is the build that the recipe pins",
-                    "Name the build that fails.",
+                    "Name the build that fails, or the settings that avoid it in avoided_by.",
                 )
+
+    def package(self, table: PackageTable) -> Package:
+        self._check_claims(table)
+        self._check_walls(table)
         return Package(
             name=table.name,
             version=table.version,
@@ -190,7 +203,12 @@ class _Reading:
             recipe=self._recipe(table),
             workload=self._workload(table),
             walls=tuple(
-                Wall(advisory=wall.advisory, resolution=wall.resolution, build=_engine(wall.build))
+                Wall(
+                    advisory=wall.advisory,
+                    resolution=wall.resolution,
+                    build=_engine(wall.build),
+                    avoided_by=wall.avoided_by,
+                )
                 for wall in table.walls
             ),
             claims=tuple(map(_claim, table.claims)),

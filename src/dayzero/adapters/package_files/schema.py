@@ -198,6 +198,7 @@ class WallTable(Table):
     advisory: Text
     resolution: Text
     build: EngineTable
+    avoided_by: tuple[Text, ...] = ()
 
 
 class ClaimTable(Table):
