@@ -1,0 +1,1 @@
+"""The databases: SQLite by default, PostgreSQL for scale, both through SQLAlchemy."""
