@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from tests.simulators.logprob_server import Model, Planted, log_softmax, serving
 
+from dayzero.cli.gate_distribution import Sample
 from dayzero.cli.main import run
+from dayzero.gates.model import DistributionPlan
+from dayzero.gates.size import needed
 
 # The fewest prompts and places that can be judged; of so few places, none that differs bounds a share at 0.6 %.
 SAMPLE = {
@@ -158,12 +161,14 @@ def test_repeating_until_it_passes_shows_in_the_answer_the_receipt_and_on_paper(
     said = capsys.readouterr().out
     place = tmp_path / "attempt-02"
     verdict = json.loads((tmp_path / "attempt-01" / "gate.json").read_text())["verdict"]
-    assert f"attempt    2 at this pair, in {place}; before it: {verdict}" in said
+    assert f"attempt    2, in {place}; before it: {verdict}" in said
     assert json.loads((place / "gate.json").read_text())["earlier_attempts"] == [verdict]
     attempts = json.loads((place / "receipt.json").read_text())["attempts"]
     assert [each["attempt"] for each in attempts] == [1, 2]
     digests = [hashlib.sha256((tmp_path / f"attempt-0{n}" / "gate.json").read_bytes()).hexdigest() for n in (1, 2)]
     assert [each["gate_sha256"] for each in attempts] == digests
+    plans = [json.loads((tmp_path / f"attempt-0{n}" / "plan.json").read_text()) for n in (1, 2)]
+    assert [plan["plan"]["alpha"] for plan in plans] == [0.05, 0.025]
 
 
 def test_a_killed_attempt_goes_on_and_asks_again_only_what_had_no_answer(tmp_path):
@@ -235,3 +240,14 @@ def test_json_is_the_document_that_is_kept(tmp_path, capsys):
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads((tmp_path / "attempt-01" / "gate.json").read_text())
     assert printed["schema"] == "dayzero/gate/v1"
+
+
+def test_the_default_sample_is_as_large_as_the_default_margins_need():
+    sample = Sample()
+    plan = DistributionPlan(
+        prompts=sample.prompts,
+        positions=sample.positions,
+        margin_nat=sample.margin,
+        margin_flip=sample.margin_flip / 100,
+    )
+    assert needed(plan).prompts <= sample.prompts

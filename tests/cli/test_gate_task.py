@@ -1,5 +1,6 @@
 """``dayzero gate task`` with a simulated lm-eval and simulated endpoints: what is kept, and what is said."""
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from tests.simulators import lm_eval_program
 from tests.simulators.contract_server import ContractServer, serving
 
 from dayzero.cli.main import run
+from dayzero.evidence.state import Standing
+from dayzero.wiring.store import open_repository
 
 pytestmark = pytest.mark.usefixtures("program")
 
@@ -75,6 +78,52 @@ def test_a_skipped_gate_is_kept_as_skipped_with_its_reason(tmp_path, capsys):
     assert result(out)["verdict"] == "skipped"
     assert result(out)["reasons"] == ["no task fits this model"]
     assert capsys.readouterr().out.startswith("skipped: no task fits this model")
+
+
+def test_every_attempt_is_filed_and_a_repeated_one_has_half_of_the_error_left(tmp_path, capsys):
+    filed = ("--package", "demo-smollm2", "--root", str(tmp_path), "--margin", "12")
+    with serving(ContractServer(fault="finish")) as a, serving(ContractServer(fault="finish")) as b:
+        codes = [gate(a, b, tmp_path / f"out-{number}", *filed) for number in (1, 2)]
+    assert codes == [0, 0]
+    label = (
+        "t, 30 items, 0 right in A alone, 0 in B alone, margin 12 points; attempt 2, at alpha 0.025; before it: same"
+    )
+    assert f"claimed: demo-smollm2/gate-task: same ({label})" in capsys.readouterr().out
+    assert [result(tmp_path / f"out-{number}")["plan"]["alpha"] for number in (1, 2)] == [0.05, 0.025]
+    assert result(tmp_path / "out-2")["earlier_attempts"] == ["same"]
+    ledger = open_repository(tmp_path).ledger
+    assert len(ledger.history("demo-smollm2/gate-task")) == 2
+    assert result(tmp_path / "out-2")["filed_as"].endswith("/attempt-02")
+    raw = {entry["sha256"] for number in (1, 2) for entry in result(tmp_path / f"out-{number}")["raw"]}
+    assert raw - {digest.hex for digest in ledger.raw_files()} == {hashlib.sha256(b"").hexdigest()}  # an empty log
+    assert run(["evidence", "check", str(tmp_path)]) == 0
+
+
+def test_an_attempt_that_was_killed_at_its_first_request_counts(tmp_path, monkeypatch):
+    filed = ("--package", "demo-smollm2", "--root", str(tmp_path), "--margin", "12")
+    with serving(ContractServer(fault="finish")) as a, serving(ContractServer(fault="finish")) as b:
+        with monkeypatch.context() as patched:
+            patched.setattr("dayzero.wiring.gate_task.evaluate", _killed)
+            with pytest.raises(SystemExit):
+                gate(a, b, tmp_path / "killed", *filed)
+        gate(a, b, tmp_path / "out", *filed)
+    assert result(tmp_path / "out")["earlier_attempts"] == ["did not end"]
+    assert result(tmp_path / "out")["plan"]["alpha"] == 0.025
+
+
+def _killed(*_: object) -> None:
+    raise SystemExit
+
+
+def test_a_gate_that_was_run_is_not_skipped_afterwards(tmp_path, capsys):
+    filed = ("--package", "demo-smollm2", "--root", str(tmp_path))
+    with serving(ContractServer()) as a, serving(ContractServer()) as b:
+        gate(a, b, tmp_path / "out", *filed)
+        assert gate(a, b, tmp_path / "skip", "--skip", "it would not pass", *filed) == 2
+    assert "error: an attempt of gate-task at this recipe" in capsys.readouterr().err
+    state = open_repository(tmp_path).ledger.standing("demo-smollm2/gate-task")
+    assert isinstance(state, Standing)
+    assert state.claim.value == "undecided"
 
 
 def test_without_lm_eval_it_says_how_to_install_it(tmp_path, program, capsys):

@@ -69,13 +69,13 @@ def capture(plan: DistributionPlan, name: str, arm: Arm, given: Array, text: NDA
     )
     order = np.argsort(-logprobs, axis=-1)[..., : plan.k]
     best = np.take_along_axis(logprobs, order, axis=-1)
+    listed = zip(order.reshape(-1, plan.k).tolist(), best.reshape(-1, plan.k).tolist(), strict=True)
     positions = []
-    for prompt in range(given.shape[0]):
-        for index in range(given.shape[1]):
-            tokens, values = order[prompt, index].tolist(), best[prompt, index].tolist()
-            candidates = tuple(Candidate(_TOKENS[t], v) for t, v in zip(tokens, values, strict=True))
-            chosen = _TOKENS[text[prompt, index]] if arm is Arm.PREFILL else candidates[0].token
-            positions.append(Position(prompt, index, chosen, candidates))
+    for place, (tokens, values) in enumerate(listed):
+        prompt, index = divmod(place, plan.positions)
+        candidates = tuple([Candidate(_TOKENS[token], value) for token, value in zip(tokens, values, strict=True)])
+        chosen = _TOKENS[text[prompt, index]] if arm is Arm.PREFILL else candidates[0].token
+        positions.append(Position(prompt, index, chosen, candidates))
     return Capture(name=name, arm=arm, k=plan.k, positions=tuple(positions), tokenizer="t", requests=plan.prompts)
 
 

@@ -197,3 +197,11 @@ def test_the_receipt_states_the_verdict_of_a_gate_that_was_run():
     (receipt,) = receipt_statements(kit(), replace(CONTENTS, runs=(replace(CONTENTS.runs[0], claims=(ran,)),)))
     gates = json.loads(payload(receipt))["predicate"]["gates"]
     assert gates[1] == {"gate": "task gate", "verdict": "same", "reason": "60 items"}
+
+
+def test_a_gate_that_was_run_is_skipped_in_no_receipt_of_the_kit():
+    ran = replace(CLAIM, slug="demo-tiny/gate-distribution", value="same", unit="", label="64 prompts")
+    runs = (CONTENTS.runs[0], replace(CONTENTS.runs[0], claims=(ran,)))
+    receipts = receipt_statements(kit(), replace(CONTENTS, runs=runs))
+    said = [json.loads(payload(receipt))["predicate"]["gates"][0]["verdict"] for receipt in receipts]
+    assert said == ["same", "same"]

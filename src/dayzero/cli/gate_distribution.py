@@ -12,6 +12,7 @@ from dayzero.adapters.gate_endpoints import Reach
 from dayzero.adapters.openai_http import parse_address
 from dayzero.cli.console import stderr_console
 from dayzero.cli.endpoint_options import connection
+from dayzero.cli.gate_filing import FiledUnder, claimed
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.cli.status_line import StatusLine
@@ -24,6 +25,8 @@ from dayzero.gates.report import sentences
 from dayzero.gates.setting import SIDES, Setting
 from dayzero.gates.size import needed
 from dayzero.wiring.gate import ATTEMPTS, GATE, RECEIPT, Compared, compare
+
+GATE_SLUG = "gate-distribution"
 
 _SEED_BITS = 32
 _PERCENT = 100
@@ -60,7 +63,7 @@ class Sample:
         seed: Draws prompts, order and resamples; a new one each time when left out.
     """
 
-    prompts: int = 64
+    prompts: int = 100
     positions: int = 64
     k: Annotated[int, cyclopts.Parameter(name=["-k", "--candidates"])] = 20
     context: int = 64
@@ -103,6 +106,7 @@ def distribution(  # noqa: PLR0913  (each argument is one option, or a group of 
     output_format: OutputFormat = "text",
     sample: Sample | None = None,
     reached: Reached | None = None,
+    filed: FiledUnder | None = None,
 ) -> int:
     """Compare the next-token distributions of two endpoints, after each has been compared with itself.
 
@@ -117,12 +121,14 @@ def distribution(  # noqa: PLR0913  (each argument is one option, or a group of 
         output_format: How the result is written to stdout.
         sample: What is captured, and what does not matter.
         reached: How the endpoints are reached.
+        filed: Where the attempt is filed.
     """
+    filing = (filed or FiledUnder()).filing(GATE_SLUG, "dayzero gate distribution A B")
     asked = sample or Sample()
     plan, layout = _plan(asked), Layout(context=asked.context, tail=asked.positions)
     told = _Told(text=output_format == "text")
     with told.line:
-        found = compare(_reaches(a, b, reached or Reached()), plan, layout, output, told, resume=resume)
+        found = compare(_reaches(a, b, reached or Reached()), plan, layout, output, told, resume=resume, filing=filing)
     if output_format == "json":
         print_json(found.document)
     else:
@@ -182,7 +188,7 @@ class _Told:
         """Print which attempt this is, where there were others."""
         if self._text and earlier:
             said = ", ".join(verdict or "did not end" for verdict in earlier)
-            print(f"attempt    {number} at this pair, in {folder}; before it: {said}", flush=True)
+            print(f"attempt    {number}, in {folder}; before it: {said}", flush=True)
 
     def fixed(self, setting: Setting) -> None:
         """Print what will be captured, and what it could see."""
@@ -241,3 +247,5 @@ def _print_answer(found: Compared, output: Path) -> None:
         for sentence in sentences(found.answer):
             print(sentence)
     print(f"kept: {found.folder / GATE}, {found.folder / RECEIPT}, {output / ATTEMPTS}")
+    if found.claim is not None:
+        print(claimed(found.claim))

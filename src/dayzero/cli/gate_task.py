@@ -11,12 +11,15 @@ from dayzero.adapters.openai_http import Connection
 from dayzero.cli.console import stderr_console
 from dayzero.cli.endpoint_options import connection
 from dayzero.cli.gate_distribution import exit_code
+from dayzero.cli.gate_filing import FiledUnder, claimed
 from dayzero.cli.main import UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
 from dayzero.gates.task import TaskPlan
 from dayzero.gates.task_document import sentences
 from dayzero.wiring.gate_task import RESULT, TaskRequest, run_task, skip_task
+
+GATE_SLUG = "gate-task"
 
 _PERCENT = 100
 
@@ -81,6 +84,7 @@ def task(  # noqa: PLR0913  (each argument is one option, or a group of them)
     output_format: OutputFormat = "text",
     rules: TaskRules | None = None,
     reach: TaskReach | None = None,
+    filed: FiledUnder | None = None,
 ) -> int:
     """Ask two endpoints the same items with lm-eval, and judge the pairs: same, different, inconclusive.
 
@@ -96,11 +100,13 @@ def task(  # noqa: PLR0913  (each argument is one option, or a group of them)
         output_format: How the result is written to stdout.
         rules: What is fixed before the first request.
         reach: How the endpoints are asked.
+        filed: Where the attempt is filed.
     """
+    filing = (filed or FiledUnder()).filing(GATE_SLUG, f"dayzero gate task A B --tasks {tasks}")
     fixed, aim = rules or TaskRules(), reach or TaskReach()
     plan = _plan(tasks, fixed)
     if skip:
-        written = skip_task(plan, output, skip)
+        written = skip_task(plan, output, skip, filing)
         if output_format == "json":
             print_json(written)
         else:
@@ -116,6 +122,7 @@ def task(  # noqa: PLR0913  (each argument is one option, or a group of them)
             route=aim.route,
             concurrency=aim.concurrency,
             folder=output,
+            filing=filing,
         ),
         lambda line: console.print(line, markup=False),
     )
@@ -125,6 +132,8 @@ def task(  # noqa: PLR0913  (each argument is one option, or a group of them)
         for line in sentences(done.judged):
             print(line)
         print(f"kept: {output / RESULT}")
+        if done.claim is not None:
+            print(claimed(done.claim))
     return exit_code(done.judged.verdict)
 
 

@@ -121,25 +121,18 @@ def lumped(p: Listed, q: Listed) -> float:
     never raises KL (data-processing inequality, Cover and Thomas, Elements of Information Theory, section 2.8). It is never
     negative, which a partial sum over shared tokens is not. Two lists without a common token do not look equal.
     """
-    shared = [(mass, q.probabilities[token]) for token, mass in p.probabilities.items() if token in q.probabilities]
-    alone = [mass for token, mass in p.probabilities.items() if token not in q.probabilities]
-    p_shared, p_alone = math.fsum(mass for mass, _ in shared), math.fsum(alone)
-    p_rest = max(1 - p_shared - p_alone, 0.0)
-    q_left = max(1 - math.fsum(mass for _, mass in shared), _REST)
-    q_alone = 0.0
-    if alone:
-        q_alone = min(q_left * p_alone / max(p_alone + p_rest, _TINY), len(alone) * q.least)
-    terms = [_term(a, b) for a, b in shared]
-    return max(math.fsum((*terms, _term(p_alone, q_alone), _term(p_rest, q_left - q_alone))), 0.0)
+    shared = _shared(p, q)
+    return _bound(p, q, shared, math.fsum([mass for mass, _ in shared]), math.fsum([mass for _, mass in shared]))
 
 
 def place(p: Listed, q: Listed) -> Place:
     """Compare two servers at one place."""
-    common = p.probabilities.keys() & q.probabilities.keys()
+    shared = _shared(p, q)
+    p_shared, q_shared = math.fsum([mass for mass, _ in shared]), math.fsum([mass for _, mass in shared])
     return Place(
-        forward=lumped(p, q),
-        backward=lumped(q, p),
-        mass=min(math.fsum(side.probabilities[token] for token in common) for side in (p, q)),
+        forward=_bound(p, q, shared, p_shared, q_shared),
+        backward=_bound(q, p, [(b, a) for a, b in shared], q_shared, p_shared),
+        mass=min(p_shared, q_shared),
         moved=_moved(p, q),
         sure=(p.probabilities[p.top] + q.probabilities[q.top]) / 2,
     )
@@ -191,6 +184,24 @@ def compare(
             for prompt, indexes in enumerate(places)
         ),
     )
+
+
+def _shared(p: Listed, q: Listed) -> list[tuple[float, float]]:
+    there = q.probabilities
+    return [(mass, there[token]) for token, mass in p.probabilities.items() if token in there]
+
+
+def _bound(p: Listed, q: Listed, shared: Sequence[tuple[float, float]], p_shared: float, q_shared: float) -> float:
+    """Give :func:`lumped` of two lists whose shared tokens, and what these hold on each side, are known."""
+    count = len(p.probabilities) - len(shared)
+    there = q.probabilities
+    p_alone = math.fsum([mass for token, mass in p.probabilities.items() if token not in there]) if count else 0.0
+    p_rest = max(1 - p_shared - p_alone, 0.0)
+    q_left = max(1 - q_shared, _REST)
+    q_alone = min(q_left * p_alone / max(p_alone + p_rest, _TINY), count * q.least) if count else 0.0
+    terms = [a * math.log(a / max(b, _TINY)) for a, b in shared if a > 0]
+    terms += (_term(p_alone, q_alone), _term(p_rest, q_left - q_alone))
+    return max(math.fsum(terms), 0.0)
 
 
 def _term(p: float, q: float) -> float:

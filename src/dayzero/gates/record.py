@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Final
 
 from dayzero.core.verdict import Undecided
+from dayzero.gates.attempts import UNENDED
 from dayzero.gates.document import document, of_plan
 from dayzero.gates.model import Judged
 from dayzero.gates.probe import Seen
@@ -27,16 +28,18 @@ DEFINITIONS: Final[Mapping[str, str]] = {
 }
 
 
-def of_setting(setting: Setting, *, number: int) -> dict[str, object]:
+def of_setting(setting: Setting, *, number: int, filed_as: str) -> dict[str, object]:
     """Write all that is fixed before the first capture.
 
     Args:
         setting: What was fixed.
         number: Of the attempt.
+        filed_as: What the attempt is called in the ledger, ``""`` where it is filed in none.
     """
     return {
         "schema": PLAN_SCHEMA,
         "attempt": number,
+        "filed_as": filed_as or None,
         "plan": of_plan(setting.plan),
         "layout": {**asdict(setting.layout), "dropped": setting.layout.dropped},
         "endpoints": {side: of_seen(seen) for side, seen in setting.seen.items()},
@@ -64,7 +67,7 @@ def of_seen(seen: Seen) -> dict[str, object]:
 
 
 def of_answer(
-    answer: Judged | Undecided, setting: Setting | None, *, number: int, earlier: Sequence[str]
+    answer: Judged | Undecided, setting: Setting | None, *, number: int, earlier: Sequence[str], filed_as: str
 ) -> dict[str, object]:
     """Write what came of an attempt.
 
@@ -72,7 +75,8 @@ def of_answer(
         answer: What was judged, or why nothing could be.
         setting: What was fixed; ``None`` where it did not come to that.
         number: Of the attempt.
-        earlier: Verdicts of the attempts at the same pair before it; ``""`` for one that did not end.
+        earlier: Verdicts of the attempts before it; ``""`` for one that did not end.
+        filed_as: What the attempt is called in the ledger, ``""`` where it is filed in none.
     """
     verdict = answer if isinstance(answer, Undecided) else answer.verdict
     return {
@@ -81,7 +85,8 @@ def of_answer(
         "verdict": word(verdict),
         "because": list(reasons(verdict)),
         "attempt": number,
-        "earlier_attempts": [each or "did not end" for each in earlier],
+        "filed_as": filed_as or None,
+        "earlier_attempts": [each or UNENDED for each in earlier],
         "endpoints": {} if setting is None else {side: of_seen(seen) for side, seen in setting.seen.items()},
         "notes": [] if setting is None else list(setting.notes),
         "found": {} if isinstance(answer, Undecided) else document(answer),
@@ -109,11 +114,12 @@ def of_receipt(
         "verdict": given["verdict"],
         "because": given["because"],
         "attempt": given["attempt"],
+        "filed_as": given["filed_as"],
         "endpoints": given["endpoints"],
         "client": client,
         "definitions": dict(DEFINITIONS),
         "attempts": [
-            {"attempt": number, "verdict": verdict or "did not end", "gate_sha256": digest}
+            {"attempt": number, "verdict": verdict or UNENDED, "gate_sha256": digest}
             for number, verdict, digest in attempts
         ],
         "files": [{"path": path, "sha256": digest} for path, digest in files],

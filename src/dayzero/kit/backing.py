@@ -16,7 +16,12 @@ from dayzero.kit.model import Run
 from dayzero_verify.strict_json import Json, StrictJsonError, loads
 
 # Schemas of the files that bind a run's raw files together by their digests, and the member that lists those.
-_BINDING = {"dayzero/bench-receipt/v1": "raw", "dayzero/window-receipt/v1": "files"}
+_BINDING = {
+    "dayzero/bench-receipt/v1": "raw",
+    "dayzero/gate-receipt/v1": "files",
+    "dayzero/gate-task/v1": "raw",
+    "dayzero/window-receipt/v1": "files",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

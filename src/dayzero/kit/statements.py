@@ -86,10 +86,11 @@ def receipt_statements(
         EvidenceError: A claim rests on a raw file that is not in the kit, or was measured on another recipe.
         InputError: An environment names something twice.
     """
-    return tuple(_receipt(kit, contents.package, run, run.environment or environment) for run in contents.runs)
+    return tuple(_receipt(kit, contents, run, run.environment or environment) for run in contents.runs)
 
 
-def _receipt(kit: Kit, package: Package, run: Run, environment: tuple[tuple[str, str], ...]) -> Statement:
+def _receipt(kit: Kit, contents: KitContents, run: Run, environment: tuple[tuple[str, str], ...]) -> Statement:
+    package = contents.package
     raw, recipe = tuple(file for file in kit.files if file.path.startswith(RAW_FOLDER)), recipe_digest(package.recipe)
     for claim in run.claims:
         _require_backing(claim, recipe, raw)
@@ -105,7 +106,7 @@ def _receipt(kit: Kit, package: Package, run: Run, environment: tuple[tuple[str,
             **bound,
             "claims": [to_wire(claim)[1] for claim in run.claims],
             "notMeasured": [to_wire(entry)[1] for entry in silent],
-            "gates": [_gate(package, run, slug, name) for slug, name in GATES],
+            "gates": [_gate(contents, slug, name) for slug, name in GATES],
             "environment": _environment(environment),
         },
     )
@@ -116,9 +117,10 @@ def _superseded(package: Package) -> str:
     return next((change.version for change in package.changes if change.version != package.version), "")
 
 
-def _gate(package: Package, run: Run, slug: str, name: str) -> Mapping[str, str]:
-    """State what a gate said; one that was not run is stated as skipped, so that its silence is not taken for a pass."""
-    for claim in run.claims:
+def _gate(contents: KitContents, slug: str, name: str) -> Mapping[str, str]:
+    """State what a gate said, in every receipt; one that was not run is stated as skipped, so that its silence is no pass."""
+    package = contents.package
+    for claim in (claim for run in contents.runs for claim in run.claims):
         if claim.slug == f"{package.name}/{slug}":
             return {"gate": name, "verdict": claim.value, "reason": claim.label}
     why = next((entry.why for entry in package.unmeasured if entry.topic == name), "")

@@ -1,39 +1,64 @@
 """Copies of a GGUF file in which one thing is other than it was: the arms of a gate whose difference is known."""
 
-import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import gguf
 import numpy as np
+import numpy.typing as npt
 
-_Q4_1_BLOCK, _SCALES = 20, 2  # bytes of a block of 32 weights; its two float16 scales come first
+Values: TypeAlias = npt.NDArray[np.float32]
+_Written: TypeAlias = tuple[npt.NDArray[np.generic], gguf.GGMLQuantizationType | None]
+
+_BF16 = gguf.GGMLQuantizationType.BF16
+_LEFT = (
+    "GGUF.",
+    "general.architecture",
+    "general.file_type",
+)  # the writer says the first two, the last is not true of a copy
 
 
-def with_a_louder_layer(source: Path, target: Path, *, tensor: str, factor: float) -> None:
-    """Copy a file, and multiply one of its Q4_1 tensors by a factor, through the scales of its blocks."""
-    shutil.copyfile(source, target)
-    found = next(one for one in gguf.GGUFReader(source).tensors if one.name == tensor)
-    assert found.tensor_type == gguf.GGMLQuantizationType.Q4_1
-    shape = (int(found.n_bytes) // _Q4_1_BLOCK, _Q4_1_BLOCK // 2)
-    blocks = np.memmap(target, np.float16, "r+", int(found.data_offset), shape)
-    blocks[:, :_SCALES] *= np.float16(factor)
-    blocks.flush()
+def as_bf16(source: Path, target: Path) -> None:
+    """Copy a file, its matrices as bfloat16: the values that vLLM loads from the folder of the same weights."""
+    _copy(source, target, lambda tensor: _written_bf16(_values(tensor)))
+
+
+def as_bf16_with_a_louder_layer(source: Path, target: Path, *, tensor: str, factor: float) -> None:
+    """Copy a file as :func:`as_bf16` does, one of its matrices multiplied by a factor."""
+    _copy(source, target, lambda one: _written_bf16(_values(one) * np.float32(factor if one.name == tensor else 1)))
 
 
 def with_mxfp4_as_f16(source: Path, target: Path) -> None:
     """Copy a file, its MXFP4 tensors as float16 of exactly the same values: another kernel multiplies them."""
+    _copy(source, target, _mxfp4_as_f16)
+
+
+def _mxfp4_as_f16(tensor: gguf.ReaderTensor) -> _Written:
+    if tensor.tensor_type == gguf.GGMLQuantizationType.MXFP4:
+        return _values(tensor).astype(np.float16), None
+    return tensor.data, tensor.tensor_type
+
+
+def _written_bf16(values: Values) -> _Written:
+    return (values, None) if values.ndim == 1 else (gguf.quants.quantize(values, _BF16), _BF16)
+
+
+def _values(tensor: gguf.ReaderTensor) -> Values:
+    found: Values = gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+    return found
+
+
+def _copy(source: Path, target: Path, written: Callable[[gguf.ReaderTensor], _Written]) -> None:
     reader = gguf.GGUFReader(source)
     writer = gguf.GGUFWriter(target, reader.fields["general.architecture"].contents())
     for field in reader.fields.values():
-        if not field.name.startswith(("GGUF.", "general.architecture")):
+        if not field.name.startswith(_LEFT):
             sub = field.types[-1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
             writer.add_key_value(field.name, field.contents(), field.types[0], sub)
     for tensor in reader.tensors:
-        if tensor.tensor_type == gguf.GGMLQuantizationType.MXFP4:
-            values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
-            writer.add_tensor(tensor.name, values.astype(np.float16))
-        else:
-            writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+        content, kind = written(tensor)
+        writer.add_tensor(tensor.name, content, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

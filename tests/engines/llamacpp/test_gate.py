@@ -9,20 +9,19 @@ from typing import Any
 import pytest
 from tests.conftest import EmbeddedEngine
 from tests.engines.llamacpp.fixtures import recipe_for, start
-from tests.engines.llamacpp.gguf_copies import with_a_louder_layer, with_mxfp4_as_f16
+from tests.engines.llamacpp.gguf_copies import as_bf16, as_bf16_with_a_louder_layer, with_mxfp4_as_f16
 
 from dayzero.cli.main import run
 
 # One request in flight: what shares a batch is then the same each time, and this engine repeats itself exactly.
 SMALL = ("--concurrency", "1", "--looks", "1", "--seed", "11", "--positions", "17", "--margin-flip", "1")
-FEW, MORE = (
-    ("--prompts", "30"),
-    ("--prompts", "50"),
-)  # what is written is compared up to its first difference: that takes more
+FEW = ("--prompts", "30")
+MORE = ("--prompts", "50")  # what is written is compared up to its first difference: that takes more
+OWN = ("A against itself", "B against itself")
 FLAGS = ("--n-ctx", "2048", "--n-parallel", "1", "--cpuparams.n-threads", "1", "--kv-unified", "true")
 WHOLE_VOCABULARY = (
     "-k",
-    "300",
+    "512",
 )  # of the small model: its distributions are flat, and 20 candidates cover little of them
 
 
@@ -79,10 +78,31 @@ def test_real_weights_are_the_same_as_themselves_with_a_floor_of_zero(embedded_e
     assert (code, found["verdict"]) == (0, "same")
 
 
+@pytest.fixture(scope="module")
+def smollm2_bf16(smollm2_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give SmolLM2 as a GGUF whose matrices are bfloat16."""
+    target = tmp_path_factory.mktemp("bf16") / "smollm2-bf16.gguf"
+    as_bf16(smollm2_gguf, target)
+    return target
+
+
 @pytest.mark.gates
-def test_one_layer_of_real_weights_that_is_a_twentieth_louder_is_told_apart(embedded_engine, smollm2_gguf, tmp_path):
-    louder = tmp_path / "louder.gguf"
-    with_a_louder_layer(smollm2_gguf, louder, tensor="blk.15.ffn_down.weight", factor=1.05)
-    with served(embedded_engine, tmp_path, smollm2_gguf, louder) as (a, b):
+def test_q4_1_is_told_from_bf16_of_the_same_weights(embedded_engine, smollm2_gguf, smollm2_bf16, tmp_path):
+    with served(embedded_engine, tmp_path, smollm2_bf16, smollm2_gguf) as (a, b):
         code, found = gate(tmp_path / "out", a, b, *MORE, "--arm", "decode", "--context", "24", "-k", "200")
-    assert (code, found["verdict"]) == (1, "different")
+    decode = figures(found, "decode")
+    assert [decode[name]["divergence_nat"]["value"] for name in OWN] == [0, 0]
+    assert (code, found["verdict"]) == (1, "different"), found["because"]
+
+
+@pytest.mark.gates
+def test_one_layer_that_is_a_twentieth_louder_is_told_from_bf16(embedded_engine, smollm2_gguf, smollm2_bf16, tmp_path):
+    louder = tmp_path / "louder.gguf"
+    as_bf16_with_a_louder_layer(smollm2_gguf, louder, tensor="blk.15.ffn_down.weight", factor=1.05)
+    # It shows as about 0.0004 nat: both floors are exactly 0, so the margin may lie below that.
+    words = ("--arm", "decode", "--context", "24", "-k", "200", "--margin", "0.0002")
+    with served(embedded_engine, tmp_path, smollm2_bf16, louder) as (a, b):
+        code, found = gate(tmp_path / "out", a, b, *MORE, *words)
+    decode = figures(found, "decode")
+    assert [decode[name]["divergence_nat"]["value"] for name in OWN] == [0, 0]
+    assert (code, found["verdict"]) == (1, "different"), found["because"]

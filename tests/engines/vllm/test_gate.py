@@ -3,10 +3,9 @@
 import json
 from pathlib import Path
 
-import gguf
-import numpy as np
 import pytest
 from tests.engines.llamacpp.fixtures import recipe_for, start
+from tests.engines.llamacpp.gguf_copies import as_bf16
 from tests.vllm_fixtures import VllmEndpoint
 
 from dayzero.cli.main import run
@@ -21,23 +20,7 @@ SAMPLE = ("--prompts", "50", "--positions", "16", "--context", "24", "-k", "400"
 def smollm2_bf16(smollm2_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give SmolLM2 as a GGUF of the very bfloat16 values that vLLM loads."""
     target = tmp_path_factory.mktemp("bf16") / "smollm2-bf16.gguf"
-    reader = gguf.GGUFReader(smollm2_gguf)
-    writer = gguf.GGUFWriter(target, reader.fields["general.architecture"].contents())
-    for field in reader.fields.values():
-        if not field.name.startswith(("GGUF.", "general.architecture", "general.file_type")):
-            sub = field.types[-1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
-            writer.add_key_value(field.name, field.contents(), field.types[0], sub)
-    for tensor in reader.tensors:
-        values = gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
-        if len(tensor.shape) == 1:
-            writer.add_tensor(tensor.name, values)
-        else:
-            kind = gguf.GGMLQuantizationType.BF16
-            writer.add_tensor(tensor.name, gguf.quants.quantize(values, kind), raw_dtype=kind)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    as_bf16(smollm2_gguf, target)
     return target
 
 
