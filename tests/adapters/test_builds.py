@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dayzero.adapters.builds import BuildStore, WheelFiles, wheel_for_this_machine
-from dayzero.adapters.disk import digest_of
+from dayzero.adapters.file_digest import digest_of
 from dayzero.core.errors import InputError, IntegrityError, RemoteError
 from dayzero.core.pins import EngineBuild, Sha256, WheelPin
 

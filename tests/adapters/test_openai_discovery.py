@@ -1,15 +1,17 @@
 """What is found out about a server before anything is measured."""
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
 from tests.simulators.openai_server import Behaviour, serving_in_thread
 from tests.simulators.raw_server import ANSWER, Act, Step, raw_server
 
+from dayzero.adapters import openai_discovery
 from dayzero.adapters.measuring.ask import reachable
 from dayzero.adapters.measuring.server import servers_of
-from dayzero.adapters.openai_discovery import Discovered, discover
+from dayzero.adapters.openai_discovery import NO_WORK, Discovered, discover
 from dayzero.adapters.openai_http import Connection, GenericDialect, Wording
 from dayzero.bench.model import TokenPool, Usage, WordPool
 from dayzero.bench.openai import owners
@@ -34,14 +36,14 @@ class Known:
         return set(owners(models)) == {"acme"}
 
 
-def look_at(url: str, *, model: str = "") -> Discovered:
+def look_at(url: str, *, model: str = "", work: Iterator[object] = NO_WORK) -> Discovered:
     server = reachable(servers_of(Connection(url=url)))
-    return discover(server, Wording(server.address, ""), model=model, candidates=(("acme", Known()),))
+    return discover(server, Wording(server.address, ""), model=model, candidates=(("acme", Known()),), work=work)
 
 
-def look(behaviour: Behaviour, *, model: str = "") -> tuple[Discovered, int]:
+def look(behaviour: Behaviour, *, model: str = "", work: Iterator[object] = NO_WORK) -> tuple[Discovered, int]:
     with serving_in_thread(behaviour) as server:
-        return look_at(server.url, model=model), len(server.seen)
+        return look_at(server.url, model=model, work=work), len(server.seen)
 
 
 @pytest.mark.parametrize("form", ["content", "prompt"])
@@ -201,3 +203,36 @@ def test_only_a_few_of_many_models_are_named():
     with raw_server(documents(f'{{"data":[{many}]}}'.encode())) as server, pytest.raises(InputError) as caught:
         look_at(server.url)
     assert caught.value.message == "3000 models are served there: m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, ..."
+
+
+@pytest.mark.parametrize("steps", [1, 40])
+def test_what_else_there_is_to_do_is_done_while_the_server_is_waited_for(steps: int):
+    answers_begun = list[int]()
+    with serving_in_thread(replace(PLAIN, ttft_s=0.3)) as server:
+
+        def work() -> Iterator[None]:
+            for _ in range(steps):
+                answers_begun.append(sum(bool(seen.written_ns) for seen in server.seen))
+                yield
+
+        found = look_at(server.url, work=work())
+    assert found.how.keeps_connection
+    assert len(answers_begun) == steps
+    assert answers_begun[0] == 0
+
+
+def test_a_probe_that_is_refused_at_once_does_not_wait_for_the_work(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(openai_discovery, "_SENT_NS", 60 * 10**9)
+    work = iter(("a step",))
+    with pytest.raises(RemoteError):
+        look(replace(PLAIN, status=500), work=work)
+    assert list(work) == ["a step"]
+
+
+def test_a_connection_that_closes_during_a_long_step_of_the_work_is_noticed():
+    def work() -> Iterator[None]:
+        time.sleep(0.3)
+        yield
+
+    found, _ = look(replace(PLAIN, closes=True), work=work())
+    assert not found.how.keeps_connection

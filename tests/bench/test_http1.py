@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dayzero.bench.http1 import MalformedResponseError, ResponseReader
+from dayzero.bench.http1 import MalformedResponseError, ResponseReader, chunk_opening
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 STREAM = (
@@ -75,17 +75,48 @@ def test_what_is_skipped_ends_as_what_is_read(stream: bytes, cuts: list[int]):
 
 
 @pytest.mark.parametrize(
-    "event", [b'data: {"a":1}', b"data: x", b"data: a\r\n\r\ndata: b", b"data: a\n\ndata: b", b": x"]
+    "event", [b'data: {"a":1}', b"data: x", b"data: ", b"data: a\r\n\r\ndata: b", b"data: a\n\ndata: b", b": x"]
 )
 def test_an_event_is_taken_alone_only_where_it_is_the_whole_chunk(event: bytes):
     reader = ResponseReader()
     reader.feed(CHUNKED)
     body = event + b"\n\n"
-    alone = event[6:] if event.startswith(b"data: ") and b"\n" not in event else b""
-    assert reader.event_alone(b"%x\r\n%b\r\n" % (len(body), body)) == alone
-    assert reader.event_alone(b"%x\r\n%b\r\n" % (len(body) + 1, body)) == b""
+    whole, other = b"%x\r\n%b\r\n" % (len(body), body), b"8\r\ndata: a\n\r\n"
+    alone = [event[6:]] if event.startswith(b"data: ") and len(event) > 6 and b"\n" not in event else []
+    assert reader.events_alone([whole]) == alone
+    assert reader.events_alone([whole, whole, other, whole]) == 2 * alone
+    assert reader.events_alone([b"%x\r\n%b\r\n" % (len(body) + 1, body)]) == []
     reader.feed(b"%x\r\n" % len(body))
-    assert reader.event_alone(b"%x\r\n%b\r\n" % (len(body), body)) == b""
+    assert reader.events_alone([whole]) == []
+
+
+@given(
+    st.binary(max_size=40),
+    st.sampled_from([b"%x\r\n", b"%X\r\n", b"0%x\r\n", b"%x;a=b\r\n", b"%x\n", b"%x \r\n"]),
+    st.integers(-1, 1),
+    st.sampled_from([b"\r\n", b"\n", b"\r\n0\r\n\r\n", b""]),
+)
+def test_what_looks_like_a_whole_chunk_is_one(payload: bytes, line: bytes, more: int, end: bytes):
+    data = line % max(len(payload) + more, 0) + payload + end
+    if not (data.startswith(chunk_opening(len(data))) and data.endswith(b"\r\n")):
+        return
+    reader = ResponseReader()
+    reader.feed(CHUNKED)
+    assert reader.feed(data) == [data[len(chunk_opening(len(data))) : -2]]
+    assert reader.between_chunks
+
+
+@pytest.mark.parametrize("size", [1, 9, 15, 16, 17, 255, 256, 4095, 4096, 65_520])
+def test_a_whole_chunk_is_known_by_its_ends(size: int):
+    chunk = b"%x\r\n%b\r\n" % (size, bytes(size))
+    assert chunk.startswith(chunk_opening(len(chunk)))
+
+
+@pytest.mark.parametrize(
+    "end", [b"0\r\n\r\n", b"00\r\n\r\n", b"0;x=y\r\n\r\n", b"0\r\nname: value\r\n\r\n", b"", b"\r\n"]
+)
+def test_the_end_of_a_body_is_never_taken_for_a_chunk(end: bytes):
+    assert not end.startswith(chunk_opening(len(end)))
 
 
 @given(st.lists(st.binary(min_size=1, max_size=400), max_size=12), st.lists(st.integers(0, 4000), max_size=8))

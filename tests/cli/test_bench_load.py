@@ -6,7 +6,8 @@ import cyclopts
 import pytest
 
 from dayzero.bench.plans.knee import Search
-from dayzero.cli.bench_load import Load, knee_search, step_workload, workload
+from dayzero.cli.bench_knee import knee_search
+from dayzero.cli.bench_load import Load, asks_for_knee, step_workload, workload
 from dayzero.core.errors import InputError
 from dayzero.core.workload import Cell, ClosedLoop, Constant, Poisson, Ramp, Replay, Slo
 
@@ -116,10 +117,10 @@ def test_the_seed_is_the_one_given_or_a_new_one():
 
 
 def test_a_search_for_the_knee_starts_where_it_is_told():
-    assert knee_search(parsed()) is None
+    assert not asks_for_knee(parsed())
+    assert asks_for_knee(parsed("--sweep", "knee"))
     assert knee_search(parsed("--sweep", "knee")) == Search(start=1, limit=1024, whole=True, objective=False)
     rate = knee_search(parsed("--sweep", "knee", "--rate", "3", "--slo", "ttft_ms=90"))
-    assert rate is not None
     assert (rate.start, rate.whole, rate.objective) == (3, False, True)
     with pytest.raises(InputError, match="needs an objective"):
         knee_search(parsed("--sweep", "knee", "--rate", "3"))

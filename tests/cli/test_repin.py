@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.simulators.wheels import make_wheel
 
-from dayzero.adapters.disk import digest_of
+from dayzero.adapters.file_digest import digest_of
 from dayzero.adapters.package_files import load_package
 from dayzero.cli.main import run
 from dayzero.core.pins import Sha256

@@ -12,7 +12,8 @@ from dayzero.adapters.openai_http import Connection
 from dayzero.bench.validity import Judgement
 from dayzero.core.verdict import Refuted
 from dayzero.core.workload import Cell, Workload
-from dayzero.wiring.endpoint import BenchTarget, EndpointMeasurement, measure_endpoint
+from dayzero.wiring.endpoint import EndpointMeasurement, measure_endpoint
+from dayzero.wiring.look import BenchTarget
 from dayzero.wiring.run_files import write_receipt
 from dayzero.wiring.second_try import with_second_try
 

@@ -13,7 +13,8 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sd
 
 from dayzero.adapters.artifact_elf import dynamic_tables
 from dayzero.adapters.artifact_zip import LARGEST_TEXT_BYTES, LARGEST_TOTAL_BYTES, ZipFiles
-from dayzero.adapters.disk import digest_of, whole_file
+from dayzero.adapters.disk import whole_file
+from dayzero.adapters.file_digest import digest_of
 from dayzero.core.errors import DayzeroError, InputError
 
 _TEXT = {".py", ".pyi", ".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl", ".toml", ".json", ".txt", ".jinja", ".cfg"}

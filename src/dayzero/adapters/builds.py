@@ -11,7 +11,8 @@ from typing import TypeVar
 from packaging.tags import sys_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from dayzero.adapters.disk import digest_of, disk_errors, whole_file
+from dayzero.adapters.disk import disk_errors, whole_file
+from dayzero.adapters.file_digest import digest_of
 from dayzero.core.errors import InputError, IntegrityError, RemoteError
 from dayzero.core.pins import EngineBuild, Sha256, WheelPin
 

@@ -1,21 +1,15 @@
-"""Files on this disk: write whole or not at all, and know a file by its digest."""
+"""Files on this disk: written whole or not at all."""
 
 import contextlib
 import errno
-import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from dayzero.core.errors import RemoteError
-from dayzero.core.pins import Sha256
 
-
-def digest_of(file: Path) -> Sha256:
-    """Hash a file without holding it in memory."""
-    with file.open("rb") as stream:
-        return Sha256(hashlib.file_digest(stream, "sha256").hexdigest())
+_OWN: Final = 8  # random bytes of a name that no other process has
 
 
 @contextlib.contextmanager
@@ -44,9 +38,8 @@ def whole_file(target: Path) -> Iterator[Path]:
     """Give a temporary path beside ``target``; on success it becomes ``target``, on any failure nothing is left."""
     with disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        os.close(handle)
-        temporary = Path(name)
+        temporary = target.with_name(f".{target.name}.{os.urandom(_OWN).hex()}")
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         try:
             yield temporary
             temporary.chmod(0o644)

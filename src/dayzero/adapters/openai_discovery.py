@@ -1,6 +1,6 @@
 """Find out what an OpenAI-compatible endpoint serves, which engine answers, and how prompts of a known length are sent."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ from dayzero.bench.reads import encode_header
 from dayzero.core.errors import InputError, RemoteError
 from dayzero.core.workload import Cell
 
+NO_WORK: Final[Iterator[object]] = iter(())
+
 _ANSWER_S: Final = 30.0
 _PROBE_S: Final = 120.0
 _OK, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 200, 401, 403, 404
@@ -34,6 +36,7 @@ _CLOSES: Final = (
     "the server closes the connection after each answer: each request opens a new one, which is in no latency figure"
 )
 _PAUSE_S: Final = 0.05
+_SENT_NS: Final = 2_000_000  # a probe has been sent by then, and refused by a server nearby
 _UNVERIFIED: Final = "the server reports no usage, so the length of the prompts is not verified"
 
 # Short words that most tokenizers keep whole, so that their tokens are ordinary text and a text prompt's length is known.
@@ -74,7 +77,14 @@ class Discovered:
     notes: tuple[str, ...]
 
 
-def discover(server: Server, wording: Wording, *, model: str, candidates: Sequence[tuple[str, Dialect]]) -> Discovered:
+def discover(
+    server: Server,
+    wording: Wording,
+    *,
+    model: str,
+    candidates: Sequence[tuple[str, Dialect]],
+    work: Iterator[object] = NO_WORK,
+) -> Discovered:
     """Look at an endpoint, and send it a few short probes, at the same time where one does not build on the other.
 
     Args:
@@ -82,6 +92,7 @@ def discover(server: Server, wording: Wording, *, model: str, candidates: Sequen
         wording: Writes the requests.
         model: The model to use; ``""`` means the only one.
         candidates: Names and dialects of the known engines, in the order in which they are tried.
+        work: What else there is to do, in short steps; all of them are taken while the server is waited for.
 
     Raises:
         InputError: The model has to be named, or is not served.
@@ -91,7 +102,7 @@ def discover(server: Server, wording: Wording, *, model: str, candidates: Sequen
     chosen = choose_model(listing, model)
     recognised = ((name, dialect) for name, dialect in candidates if listing and dialect.recognises(listing))
     engine, dialect = next(recognised, ("", GenericDialect()))
-    probes = _Probes(server, wording, chosen, dialect)
+    probes = _Probes(server, wording, chosen, dialect, work)
     notes = () if engine else ("no known engine was recognised: the model may end before the asked number of tokens",)
     for find in (probes.tokens, probes.words, probes.chat):
         route, pool, found_notes = find()
@@ -116,13 +127,14 @@ class _Probes:
         last_error: What the last failed probe said.
     """
 
-    def __init__(self, server: Server, wording: Wording, model: str, dialect: Dialect) -> None:
+    def __init__(self, server: Server, wording: Wording, model: str, dialect: Dialect, work: Iterator[object]) -> None:
         self.kept = False
         self.last_error = ""
         self._server = server
         self._wording = wording
         self._model = model
         self._dialect = dialect
+        self._work = work
         self._sent = 0
 
     def tokens(self) -> _Found:
@@ -180,17 +192,17 @@ class _Probes:
         client = MeasuringClient(self._server, self._wording, how, records, timeout_s=_PROBE_S)
         cell = Cell(
             name=_PROBE,
-            concurrency=len(requests),
+            concurrency=len(requests) + 1,  # a stream that nothing is sent on: its turn is for the work
             requests=len(requests),
             warmup_requests=0,
             input_tokens=1,
             output_tokens=_PROBE_OUTPUT_TOKENS,
         )
         try:
-            ending = client.run(_AtOnce(requests), cell=cell, on_progress=lambda _: None)
+            ending = client.run(_AtOnce(requests, self._work), cell=cell, on_progress=lambda _: None)
             rows = sorted(parse(records.parts, self._dialect.usage).rows, key=lambda row: row.number)
             # What the server closes now must not be met by the first measured request; after a refusal another probe follows.
-            self.kept = any(row.ok for row in rows) and client.settle(_PAUSE_S)
+            self.kept = any(row.ok for row in rows) and client.settle(_PAUSE_S, self._work)
         finally:
             client.close()
         if len(rows) < len(requests) or ending == Aborted(reason=INTERRUPTED):
@@ -244,17 +256,31 @@ _NO_RUN: Final = ReadsHeader(
 
 
 class _AtOnce:
-    """Sends a few requests as soon as there are streams for them. Implements ``bench.ports.Plan``."""
+    """Sends a few requests as soon as there are streams for them, and works while they are answered.
 
-    def __init__(self, requests: Sequence[Request]) -> None:
+    Implements ``bench.ports.Plan``.
+    """
+
+    def __init__(self, requests: Sequence[Request], work: Iterator[object]) -> None:
         self._left = list(reversed(requests))
+        self._unanswered = len(requests)
+        self._work = work
+        self._work_ns = 0  # from when on there is time for it
 
-    def take(self, elapsed_ns: int) -> Request | Wait | Exhausted:  # noqa: ARG002  (the port's)
-        """Give the next one."""
-        return self._left.pop() if self._left else Exhausted()
+    def take(self, elapsed_ns: int) -> Request | Wait | Exhausted:
+        """Give the next one; or take a step of the work, and be asked again after a look at what has come."""
+        if self._left:
+            self._work_ns = elapsed_ns + _SENT_NS
+            return self._left.pop()
+        if not self._unanswered:
+            return Exhausted()
+        if elapsed_ns < self._work_ns:
+            return Wait(self._work_ns)
+        return Exhausted() if next(self._work, NO_WORK) is NO_WORK else Wait(elapsed_ns)
 
-    def ended(self, request: Request, elapsed_ns: int, reply: Callable[[], str]) -> None:
-        """Nothing follows from an answer."""
+    def ended(self, request: Request, elapsed_ns: int, reply: Callable[[], str]) -> None:  # noqa: ARG002  (the port's)
+        """Count down; nothing else follows from an answer."""
+        self._unanswered -= 1
 
 
 def list_models(server: Server, wording: Wording, *, optional: bool) -> Mapping[str, Any]:

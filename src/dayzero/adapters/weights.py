@@ -8,7 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from dayzero.adapters.builds import BuildStore
-from dayzero.adapters.disk import digest_of, disk_errors, whole_file
+from dayzero.adapters.disk import disk_errors, whole_file
+from dayzero.adapters.file_digest import digest_of
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.pins import FilePin, FromSeed, HubRevision, InDistribution, ModelPin
 from dayzero_verify.inputs import UnreadableError

@@ -7,8 +7,8 @@ empty text counts.
 """
 
 from array import array
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -31,7 +31,7 @@ _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  
 _TOKEN_MADE: Final = (None, "length")  # a chunk that ends the answer otherwise may hold no token
 
 
-class _Delta(msgspec.Struct):
+class _Delta(msgspec.Struct, gc=False):
     content: object = None
     refusal: object = None
     reasoning: object = None
@@ -40,20 +40,24 @@ class _Delta(msgspec.Struct):
     function_call: object = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     delta: _Delta | None = None
     text: object = None
     finish_reason: object = None
 
 
-class _Chunk(msgspec.Struct):
+class _Chunk(msgspec.Struct, gc=False):
     choices: list[_Choice] | None = None
     usage: object = None
     error: None = None  # one that is there is no usual chunk
 
 
 _NO_CHUNK: Final = _Chunk()
+_UNREAD: Final = _Chunk()
 _decode: Final = msgspec.json.Decoder(_Chunk).decode
+
+Read: TypeAlias = tuple[bytes, int, int, int]
+"""Its bytes, when the last of them arrived, when the first certainly had not, and when the client had it; ns."""
 
 
 class _BadEventError(Exception):
@@ -115,6 +119,17 @@ class Answer:
         """Its HTTP status, 0 when there was none."""
         return self._reader.status
 
+    def take_all(self, reads: Sequence[Read]) -> None:
+        """Take some reads, in order: together what is one event each, and the others one by one."""
+        at = 0
+        while at < len(reads):
+            if taken := self._take_events(reads[at:]) if self._flows else 0:
+                at += taken
+            else:
+                data, stamp_ns, floor_ns, _ = reads[at]
+                self.take(data, stamp_ns, floor_ns)
+                at += 1
+
     def take(self, data: bytes, stamp_ns: int, floor_ns: int) -> None:
         """Take one read.
 
@@ -123,13 +138,6 @@ class Answer:
             stamp_ns: When the last of them arrived.
             floor_ns: When the first of them had certainly not arrived.
         """
-        if self._flows and (event := self._reader.event_alone(data)):
-            try:
-                self._take_event(event, stamp_ns)
-            except _BadEventError as error:
-                self._fail(str(error))
-            self._last_ns = stamp_ns
-            return
         try:
             pieces = self._reader.feed(data)
         except MalformedResponseError as error:
@@ -204,21 +212,42 @@ class Answer:
         if own > before and stamp_ns - earliest > _NARROW_NS:
             self.censored += [(position, earliest) for position in range(before, own)]
 
+    def _take_events(self, reads: Sequence[Read]) -> int:
+        """Take the reads at the beginning of some that are one event each; give how many, or up to which one was bad."""
+        events = self._reader.events_alone(read[0] for read in reads)
+        taken = 0
+        try:
+            for event, (_, stamp_ns, _, _) in zip(events, reads, strict=False):
+                taken += 1
+                self._last_ns = stamp_ns
+                chunk = _decoded(event)
+                choices = chunk.choices
+                if choices is not None and len(choices) == 1 and not chunk.usage:
+                    choice = choices[0]
+                    delta = choice.delta
+                    if (choice.text if delta is None else delta.content) and not choice.finish_reason:
+                        self.content_ns.append(stamp_ns)
+                        self.answer_ns = self.answer_ns or stamp_ns
+                        self._ends_in_content = True
+                        continue
+                self._take_chunk(chunk, event, stamp_ns)
+        except _BadEventError as error:
+            self._fail(str(error))
+        return taken
+
     def _take_event(self, event: bytes, stamp_ns: int) -> None:
         if not self.first_event_ns:
             self.first_event_ns = stamp_ns
-        try:
-            chunk = _decode(event)
-        except _UNREADABLE:
+        self._take_chunk(_decoded(event), event, stamp_ns)
+
+    def _take_chunk(self, chunk: _Chunk, event: bytes, stamp_ns: int) -> None:
+        if chunk.choices is None:
             chunk = self._unusual(event)
-        else:
-            chunk = chunk if chunk.choices is not None else self._unusual(event)
         if chunk.usage:
             self._usage_event = event
         content = _NONE
         for choice in chunk.choices or ():
-            held = self._content(choice)
-            content = max(content, held)
+            content = max(content, self._content(choice))
             if choice.finish_reason:
                 self._finished = True
         self._ends_in_content = bool(content)
@@ -261,6 +290,14 @@ class Answer:
             silent = self._tokens_without_text and choice.text == "" and choice.finish_reason in _TOKEN_MADE
             return _ANSWER if choice.text or silent else _NONE
         return _of_delta(delta)
+
+
+def _decoded(event: bytes) -> _Chunk:
+    """Read a chunk out of the data of an event; one without choices is none, or is unusual."""
+    try:
+        return _decode(event)
+    except _UNREADABLE:
+        return _UNREAD
 
 
 def _of_delta(delta: _Delta) -> int:

@@ -66,7 +66,7 @@ class Clocks:
             moved_ns = next_ns - offset_ns
             span_ns = end_ns + moved_ns - begin_ns  # as the first look's offset converts the second look
             if moved_ns and span_ns > 0:
-                mended.extend(stamp - moved_ns * (stamp - begin_ns) // span_ns for stamp in stamps[at:until])
+                mended.extend([stamp - moved_ns * (stamp - begin_ns) // span_ns for stamp in stamps[at:until]])
             else:
                 mended.extend(stamps[at:until])
             at = until

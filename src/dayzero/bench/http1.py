@@ -5,7 +5,8 @@ chunked, counted or ended by the close. Lines of a head may end in a bare LF (se
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Final
 
 from dayzero.core.errors import RemoteError
@@ -15,6 +16,9 @@ _LONGEST_SIZE_LINE: Final = 4 * 1024
 _SHORT_SIZE_LINE: Final = 17  # of a size alone, with its line end
 _QUOTE: Final = 60
 _CRLF: Final = b"\r\n"
+_EVENT: Final = b"data: "
+_EVENT_END: Final = b"\n\n\r\n"  # of an event, and of the chunk that it is alone in
+_NEVER: Final = b"\n"  # no chunk begins so
 
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\r\n]*)?")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*?)[ \t]*")
@@ -79,6 +83,11 @@ class ResponseReader:
         # A plain function, not a bound method: nothing may point back to itself where the collector is off.
         self._step: Callable[[ResponseReader, bytes, int, list[bytes]], int] = ResponseReader._take_status_line
 
+    @property
+    def between_chunks(self) -> bool:
+        """Whether the next byte begins a chunk; what is one whole chunk (:func:`chunk_opening`) need not be shown then."""
+        return self._between_chunks and not self._line
+
     def feed(self, data: bytes) -> list[bytes]:
         """Take the next bytes, and give the pieces of the body among them, in order and none of them empty.
 
@@ -105,24 +114,29 @@ class ResponseReader:
             at = after
         self._take_rest(data, at, [])
 
-    def event_alone(self, data: bytes) -> bytes:
-        """Give the data of the server-sent event that is the only content of these bytes, if they are one whole chunk.
+    def events_alone(self, pieces: Iterable[bytes]) -> list[bytes]:
+        """Take the reads at the beginning of some that are one whole chunk each, and nothing in it but one server-sent event.
 
-        That is what most reads of a stream are. ``b""``: they are anything else, and nothing was taken.
+        That is what most reads of a stream are.
+
+        Returns:
+            The data of the events, none of them empty, as many as were taken.
         """
-        size, _, chunk = data.partition(_CRLF)
-        length = len(chunk)
-        if (
-            self._between_chunks
-            and chunk[:6] == b"data: "
-            and chunk.find(b"\n") == length - 4
-            and chunk.find(b"\r") == length - 2
-            and chunk[-4:] == b"\n\n\r\n"
-            and size == b"%x" % (length - 2)
-            and not self._line
-        ):
-            return chunk[6:-4]
-        return b""
+        events: list[bytes] = []
+        if not self.between_chunks:
+            return events
+        for piece in pieces:
+            opening, begin, end = _event_alone(len(piece))
+            if not (
+                piece.startswith(opening)
+                and piece.find(b"\n", begin) == end
+                and piece.endswith(_EVENT_END)
+                and piece.find(b"\r", begin) == end + 2
+                and begin < end
+            ):
+                break
+            events.append(piece[begin:end])
+        return events
 
     def close(self) -> None:
         """Learn that the connection was closed: that ends a body without a length, and cuts off anything else.
@@ -301,6 +315,27 @@ class ResponseReader:
     def _refuse_surplus(self, _data: bytes, _at: int, _pieces: list[bytes]) -> int:
         self.keeps_alive = False
         raise MalformedResponseError("bytes came after its end")
+
+
+@cache  # no read is longer than 64 KiB
+def chunk_opening(length: int) -> bytes:
+    """Give the size line of the chunk that takes so many bytes in all: what begins with it and ends in CRLF is that chunk.
+
+    Only the usual spelling is known, and never the last chunk, which is empty: other bytes must be read to be understood.
+    """
+    for digits in range(1, length):
+        size = length - digits - 2 * len(_CRLF)
+        written = b"%x" % size if size > 0 else b""
+        if len(written) <= digits:
+            return written + _CRLF if len(written) == digits else _NEVER
+    return _NEVER
+
+
+@cache  # no read is longer than 64 KiB
+def _event_alone(length: int) -> tuple[bytes, int, int]:
+    """Give what so many bytes begin with when they are one whole chunk of one event, and where its data begin and end."""
+    opening = chunk_opening(length) + _EVENT
+    return opening, len(opening), length - len(_EVENT_END)
 
 
 def _content_length(text: str) -> int:

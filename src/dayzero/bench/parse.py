@@ -7,13 +7,13 @@ completed it. An event that is not the last one with content in its read arrived
 
 import struct
 from array import array
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Final
 
-from dayzero.bench.answer import Answer
+from dayzero.bench.answer import Answer, Read
 from dayzero.bench.clocks import Clocks
 from dayzero.bench.model import ReadsHeader, Row, Usage
 from dayzero.bench.reads import Kind, Sent, decode_header, decode_sent
@@ -22,6 +22,7 @@ from dayzero.core.errors import EvidenceError
 
 _RECORD: Final = struct.Struct("<B3xIqqqqI")  # reads.RECORD with the two halves of its timespec told apart
 _LONGEST: Final = 1 << 28
+_TOGETHER: Final = 16  # reads that an answer takes at once
 _MOST_LAGS: Final = 100_000
 _NS_PER_S: Final = 1_000_000_000
 _NS_PER_US: Final = 1_000
@@ -85,13 +86,25 @@ def parse(pieces: Iterable[bytes], usage: ReadUsage, *, tokens_without_text: boo
 class _Flight:
     """A request between its ``SENT`` and its ``END``."""
 
-    __slots__ = ("answer", "end_ns", "hole_ns", "lag_ns", "new_connection", "sent", "sent_by_ns", "sent_ns", "stamped")
+    __slots__ = (
+        "answer",
+        "end_ns",
+        "held",
+        "hole_ns",
+        "lag_ns",
+        "new_connection",
+        "sent",
+        "sent_by_ns",
+        "sent_ns",
+        "stamped",
+    )
 
     def __init__(self, sent: Sent, answer: Answer, sent_ns: int, sent_by_ns: int, *, new_connection: bool) -> None:
         self.sent = sent
         self.sent_ns, self.sent_by_ns = sent_ns, sent_by_ns
         self.new_connection = new_connection
         self.answer = answer
+        self.held: list[Read] = []  # reads that the answer has not taken yet
         self.stamped = True  # by the kernel, every read
         self.lag_ns = 0
         self.end_ns = 0
@@ -115,11 +128,12 @@ class Parser:
         self._usage = usage
         self.holes: list[tuple[int, int]] = []
         self._hole_ns = 0  # of those that no request was sent after yet
+        self._last_ns = 0  # of the last record
         self._clocks = Clocks()
         self._flights: dict[int, _Flight] = {}
         self._opened: set[int] = set()
         self._ended: list[_Flight] = []  # they wait for the next look at the clocks
-        self._lags_us: defaultdict[int, int] = defaultdict(int)  # how many reads had which
+        self._lags_us: Counter[int] = Counter()  # how many reads had which
 
     @property
     def clock_moved_ns(self) -> int:
@@ -132,15 +146,12 @@ class Parser:
         Raises:
             EvidenceError: It is no file of raw reads.
         """
-        last_ns = 0
-        records = _Records(self._after_header(iter(pieces)))
+        records = _Records(self._after_header(iter(pieces)), self._read)
         for kind, number, real_ns, user_ns, floor_ns, payload in records:
-            if kind == _READ:
-                if flight := self._flights.get(number):
-                    self._read(flight, real_ns, user_ns, floor_ns, payload)
-            elif kind == _END:
+            if kind == _END:
                 self._end(number, user_ns, payload)
             elif kind == _SENT:
+                self._drop(number)
                 opened = number in self._opened
                 self._opened.discard(number)
                 answer = Answer(tokens_without_text=self._tokens_without_text)
@@ -154,10 +165,12 @@ class Parser:
                     self._clocks.look(real_ns=real_ns, monotonic_ns=user_ns, bracket_ns=floor_ns)
                 yield from self._finished()
                 if kind == _RESUMED:
-                    self._resume(last_ns or user_ns, user_ns)
-            last_ns = user_ns
+                    self._resume(self._last_ns or user_ns, user_ns)
+            self._last_ns = user_ns
         yield from self._finished()
         self.interrupted = len(self._flights)
+        for number in tuple(self._flights):
+            self._drop(number)
         self.set_aside = records.set_aside
 
     def lag_ms(self) -> tuple[float, ...]:
@@ -186,18 +199,38 @@ class Parser:
         self._clocks.forget()
         self.holes.append((since_ns, until_ns))
         self._hole_ns += until_ns - since_ns + sum(flight.hole_ns for flight in self._flights.values())
-        self._flights.clear()
+        for number in tuple(self._flights):
+            self._drop(number)
 
-    def _read(self, flight: _Flight, real_ns: int, user_ns: int, floor_ns: int, data: bytes) -> None:
+    def _drop(self, number: int) -> None:
+        """Forget a request that has no end; its reads were late or not all the same."""
+        if flight := self._flights.pop(number, None):
+            self._take(flight)
+
+    def _read(self, number: int, real_ns: int, user_ns: int, floor_ns: int, data: bytes) -> None:
+        self._last_ns = user_ns
+        flight = self._flights.get(number)
+        if flight is None:
+            return
         if not (real_ns and self._clocks.offset_ns):
+            self._take(flight)
             self._read_unstamped(flight, user_ns, floor_ns, data)
             return
-        stamp_ns = real_ns - self._clocks.offset_ns
-        lag_ns = user_ns - stamp_ns
-        if lag_ns > flight.lag_ns:  # noqa: PLR1730  (a call of max costs more, and this is done for every read)
-            flight.lag_ns = lag_ns
-        self._lags_us[lag_ns // _NS_PER_US] += 1
-        flight.answer.take(data, stamp_ns, floor_ns)
+        held = flight.held
+        held.append((data, real_ns - self._clocks.offset_ns, floor_ns, user_ns))
+        if len(held) >= _TOGETHER:
+            self._take(flight)
+
+    def _take(self, flight: _Flight) -> None:
+        """Have the answer take the reads that are held for it."""
+        held = flight.held
+        if not held:
+            return
+        lags_ns = [user_ns - stamp_ns for _, stamp_ns, _, user_ns in held]
+        flight.lag_ns = max(flight.lag_ns, *lags_ns)
+        self._lags_us.update([lag_ns // _NS_PER_US for lag_ns in lags_ns])
+        flight.answer.take_all(held)
+        held.clear()
 
     def _read_unstamped(self, flight: _Flight, user_ns: int, floor_ns: int, data: bytes) -> None:
         """Take a read that can have come at any time after the socket was last known to be empty.
@@ -213,6 +246,7 @@ class Parser:
         flight = self._flights.pop(number, None)
         if flight is None:
             return
+        self._take(flight)
         flight.answer.end(error.decode(errors="replace"))
         flight.end_ns = user_ns
         self._ended.append(flight)
@@ -224,11 +258,12 @@ class Parser:
 
     def _row(self, flight: _Flight) -> Row:
         sent, answer = flight.sent, flight.answer
-        single = array("q", (answer.first_byte_ns, answer.first_event_ns, answer.answer_ns, answer.completed_ns))
+        single = [answer.first_byte_ns, answer.first_event_ns, answer.answer_ns, answer.completed_ns]
         content_ns = answer.content_ns
         if flight.stamped:
             content_ns = self._clocks.mend(content_ns)
-            single = array("q", (self._clocks.mend(array("q", (stamp,)))[0] if stamp else 0 for stamp in single))
+            mended = iter(self._clocks.mend(array("q", filter(None, single))))
+            single = [next(mended) if stamp else 0 for stamp in single]
         first_byte_ns, first_event_ns, answer_ns, completed_ns = single
         return Row(
             number=sent.number,
@@ -262,17 +297,22 @@ class Parser:
 class _Records:
     """The records that follow the header.
 
+    Args:
+        pieces: Their bytes, cut anywhere.
+        read: Takes number, real-time stamp, ``user_ns``, ``floor_ns`` and payload of each ``READ``, as it comes among the others.
+
     Attributes:
         set_aside: Bytes of the record that the end of the file cut off, once all were taken.
     """
 
-    def __init__(self, pieces: Iterable[bytes]) -> None:
+    def __init__(self, pieces: Iterable[bytes], read: Callable[[int, int, int, int, bytes], None]) -> None:
         self.set_aside = 0
         self._pieces = pieces
+        self._read = read
 
     def __iter__(self) -> Iterator[tuple[int, int, int, int, int, bytes]]:
-        """Give kind, request number, real-time stamp, ``user_ns``, ``floor_ns`` and payload of each."""
-        unpack_from, size = _RECORD.unpack_from, _RECORD.size
+        """Give kind, request number, real-time stamp, ``user_ns``, ``floor_ns`` and payload of each that is no ``READ``."""
+        unpack_from, size, read = _RECORD.unpack_from, _RECORD.size, self._read
         rest = b""
         for piece in self._pieces:
             buffer = rest + piece if rest else piece
@@ -284,6 +324,9 @@ class _Records:
                 if start + length > end:
                     break
                 at = start + length
-                yield kind, number, wire_s * _NS_PER_S + wire_ns, user_ns, floor_ns, buffer[start:at]
+                if kind == _READ:
+                    read(number, wire_s * _NS_PER_S + wire_ns, user_ns, floor_ns, buffer[start:at])
+                else:
+                    yield kind, number, wire_s * _NS_PER_S + wire_ns, user_ns, floor_ns, buffer[start:at]
             rest = buffer[at:]
         self.set_aside = len(rest)

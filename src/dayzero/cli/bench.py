@@ -2,21 +2,30 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import cyclopts
 
 from dayzero.adapters.openai_http import Connection
-from dayzero.bench.model import Progress, Row
-from dayzero.cli.bench_load import Load, knee_search, workload
+from dayzero.bench.model import Progress
+from dayzero.cli.bench_load import Load, asks_for_knee, workload
 from dayzero.cli.endpoint_options import connection
-from dayzero.cli.main import PROVEN, UNDECIDED
-from dayzero.cli.output import OutputFormat, print_json
+from dayzero.cli.output import OutputFormat
 from dayzero.core.errors import InputError
-from dayzero.wiring import endpoint, run_files
+from dayzero.wiring.look import BenchTarget, look_at, require_possible
+
+_FIGURES: Final = (
+    "dayzero.adapters.machine",
+    "dayzero.bench.report",
+    "dayzero.adapters.telemetry",
+    "dayzero.wiring.server_side",
+    "dayzero.cli.bench_tell",
+)
+"""Loaded one after the other while the server is waited for; the last one needs the others."""
 
 
 @cyclopts.Parameter(name="*")
@@ -87,32 +96,25 @@ def bench(  # noqa: PLR0913  (each argument is one option, or a group of them)
         )
     if repeat_start is not None:
         return _repeat_start(_package_alone(package, aim), output, repeat_start, output_format)
-    formats = _formats(export)
-    if (search := knee_search(sent)) is not None:
-        from dayzero.cli import bench_knee  # noqa: PLC0415  (as above)
-
-        with _progress() as (_, on_progress):
-            found = bench_knee.find(_target(aim, output), sent, search, on_progress)
-        return bench_knee.tell(found, output, output_format)
-    logs: tuple[Path, ...] = ()
-    with _progress() as (on_wait, on_progress):
-        if package is not None:
-            measured = _of_package(_package_alone(package, aim), output, on_wait, on_progress)
-            logs = (output / "logs" / "engine.log",)
-        else:
-            measured = _of_url(aim, sent, output, on_progress)
-    run_files.write_receipt(measured, output, *logs)
-    written = run_files.document_of(measured, output / endpoint.ROWS)
-    _write_beside(
-        written, measured.outcome.rows, output, formats, report=output_format == "text" if report is None else report
+    made = _Made(
+        folder=output,
+        formats=_formats(export),
+        page=output_format == "text" if report is None else report,
+        output_format=output_format,
     )
-    if output_format == "json":
-        print_json(written)
-    else:
-        from dayzero.cli.bench_text import print_text  # noqa: PLC0415  (only people read it)
+    if package is not None:
+        return _package(_package_alone(package, aim), made)
+    return _knee(aim, sent, made) if asks_for_knee(sent) else _url(aim, sent, made)
 
-        print_text(measured, output / endpoint.ROWS)
-    return PROVEN if measured.report.valid else UNDECIDED
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What is made of a run: its folder, the formats to write besides, whether the page is, and how the result is printed."""
+
+    folder: Path
+    formats: tuple[str, ...]
+    page: bool
+    output_format: OutputFormat
 
 
 def _read(place: Path, export: str, output_format: OutputFormat, *, alone: bool) -> int:
@@ -131,40 +133,55 @@ def _formats(export: str) -> tuple[str, ...]:
     return wanted_formats(export)
 
 
-def _write_beside(
-    written: dict[str, object], rows: Sequence[Row], folder: Path, formats: tuple[str, ...], *, report: bool
-) -> None:
-    """Write the page of a run, and what was asked for."""
-    if not (formats or report):
-        return
-    from dayzero.cli.bench_export import export_run, write_report  # noqa: PLC0415  (as above)
-
-    export_run(written, rows, formats, folder)
-    if report:
-        write_report(written, rows, folder)
-
-
-def _of_url(
-    aim: Target, sent: Load, output: Path, on_progress: Callable[[Progress], None]
-) -> endpoint.EndpointMeasurement:
-    place = _target(aim, output)
+def _url(aim: Target, sent: Load, made: _Made) -> int:
     if aim.resume and sent.seed is None:
-        sent = replace(sent, seed=endpoint.seed_to_resume(output))
-    return endpoint.measure_endpoint(place, workload(sent), on_progress)
+        from dayzero.wiring import endpoint  # noqa: PLC0415  (as above)
+
+        sent = replace(sent, seed=endpoint.seed_to_resume(made.folder))
+    target, load = _target(aim, made.folder), workload(sent)
+    require_possible(target, load)
+    with _progress() as (_, on_progress):
+        looked = look_at(target.connection, target.model, work=_preparation())
+        from dayzero.cli.bench_tell import tell  # noqa: PLC0415  (loaded by now)
+        from dayzero.wiring import endpoint  # noqa: PLC0415  (loaded by now)
+
+        measured = endpoint.measure_endpoint(target, load, on_progress, looked=looked)
+    return tell(measured, made.folder, made.formats, page=made.page, output_format=made.output_format)
 
 
-def _target(aim: Target, output: Path) -> endpoint.BenchTarget:
-    return endpoint.BenchTarget(
-        connection=_connection(aim), model=aim.model, folder=output, processes=aim.processes, resumes=aim.resume
-    )
+def _preparation() -> Iterator[None]:
+    """Load what the measurement and its figures need, and hash the sources of the client, in steps of a few milliseconds."""
+    for name in _FIGURES:
+        import_module(name)
+        yield
+    from dayzero.adapters.measuring.digest import client_sha256  # noqa: PLC0415  (as above)
+
+    client_sha256()
 
 
-def _of_package(
-    package: str, output: Path, on_wait: Callable[[float, str], None], on_progress: Callable[[Progress], None]
-) -> endpoint.EndpointMeasurement:
+def _knee(aim: Target, sent: Load, made: _Made) -> int:
+    from dayzero.cli import bench_knee  # noqa: PLC0415  (as above)
+
+    search = bench_knee.knee_search(sent)
+    with _progress() as (_, on_progress):
+        found = bench_knee.find(_target(aim, made.folder), sent, search, on_progress)
+    return bench_knee.tell(found, made.folder, made.output_format)
+
+
+def _package(package: str, made: _Made) -> int:
+    from dayzero.cli.bench_tell import tell  # noqa: PLC0415  (as above)
     from dayzero.wiring import definitions, laboratory  # noqa: PLC0415  (engines are started by few runs, and cost memory)
 
-    return laboratory.bench_package(definitions.package(package), output, on_wait, on_progress)
+    with _progress() as (on_wait, on_progress):
+        measured = laboratory.bench_package(definitions.package(package), made.folder, on_wait, on_progress)
+    logs = (made.folder / "logs" / "engine.log",)
+    return tell(measured, made.folder, made.formats, *logs, page=made.page, output_format=made.output_format)
+
+
+def _target(aim: Target, output: Path) -> BenchTarget:
+    return BenchTarget(
+        connection=_connection(aim), model=aim.model, folder=output, processes=aim.processes, resumes=aim.resume
+    )
 
 
 def _repeat_start(package: str, output: Path, count: int, output_format: OutputFormat) -> int:

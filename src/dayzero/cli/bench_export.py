@@ -5,7 +5,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from dayzero.adapters.disk import digest_of, write_whole
+from dayzero.adapters.disk import write_whole
+from dayzero.adapters.file_digest import digest_of
 from dayzero.bench.export.formats import FORMATS
 from dayzero.bench.export.model import MeasuredRun
 from dayzero.bench.model import Row

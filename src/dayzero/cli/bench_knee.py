@@ -10,18 +10,21 @@ from typing import Final
 from dayzero.adapters.disk import write_whole
 from dayzero.bench.model import Progress
 from dayzero.bench.plans.knee import Found, Knee, Search, Step, find_knee, step_of
-from dayzero.cli.bench_load import Load, step_workload
+from dayzero.cli.bench_load import Load, check, first_level, is_open, step_workload
 from dayzero.cli.main import PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
 from dayzero.core.verdict import Undecided
-from dayzero.wiring.endpoint import ROWS, BenchTarget, look_at, measure_endpoint
+from dayzero.wiring.endpoint import measure_endpoint
+from dayzero.wiring.look import ROWS, BenchTarget, look_at
 from dayzero.wiring.run_files import document_of, write_receipt
 
 SCHEMA: Final = "dayzero/bench-knee/v1"
 KNEE: Final = "knee.json"
 
 _RUN: Final = "run.json"
+_MOST_STREAMS: Final = 1024
+_HIGHEST_RATE: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,17 @@ class Searched:
     objectives: tuple[str, ...]
     found: Found
     folders: tuple[str, ...]
+
+
+def knee_search(sent: Load) -> Search:
+    """Say which knee is asked for.
+
+    Raises:
+        InputError: As :func:`dayzero.cli.bench_load.workload`, or a rate's knee is asked for without an objective.
+    """
+    check(sent)
+    limit = _HIGHEST_RATE if is_open(sent) else float(sent.max_in_flight or _MOST_STREAMS)
+    return Search(start=float(first_level(sent)), limit=limit, whole=not is_open(sent), objective=bool(sent.slo))
 
 
 def find(target: BenchTarget, sent: Load, search: Search, on_progress: Callable[[Progress], None]) -> Searched:

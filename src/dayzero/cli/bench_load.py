@@ -9,7 +9,6 @@ from typing import Annotated, Final
 
 import cyclopts
 
-from dayzero.bench.plans.knee import Search
 from dayzero.bench.traces import TraceFormat, parse_trace
 from dayzero.core.errors import InputError
 from dayzero.core.workload import (
@@ -32,8 +31,6 @@ _FEWEST_REQUESTS: Final = 32
 _ROUNDS: Final = 4
 _SECONDS: Final = 10
 _CAP: Final = 512
-_KNEE_LIMIT: Final = 1024
-_HIGHEST_RATE: Final = 1e6
 _KNEE: Final = "knee"
 
 
@@ -112,10 +109,10 @@ def workload(sent: Load) -> Workload:
 
     Raises:
         InputError: Options contradict each other, a value makes no load, the trace cannot be read, or a knee is asked for
-            (:func:`knee_search`).
+            (:func:`dayzero.cli.bench_knee.knee_search`).
     """
-    _check(sent)
-    if sent.sweep == _KNEE:
+    check(sent)
+    if asks_for_knee(sent):
         raise InputError("the levels are not known before the knee is found", hint="Give them, as in --sweep 1,2,4.")
     if sent.trace is not None:
         cells: tuple[Cell, ...] = (_trace_cell(sent, sent.trace),)
@@ -124,23 +121,10 @@ def workload(sent: Load) -> Workload:
     elif sent.ramp_to is not None:
         cells = (_ramp_cell(sent),)
     else:
-        cells = (_cell_at(sent, _level(sent)),)
+        cells = (_cell_at(sent, first_level(sent)),)
     for cell in cells:
         _require_full(cell)
     return Workload(seed=_seed(sent), cells=cells)
-
-
-def knee_search(sent: Load) -> Search | None:
-    """Say which knee is asked for, ``None`` for none.
-
-    Raises:
-        InputError: As :func:`workload`, or a rate's knee is asked for without an objective.
-    """
-    if sent.sweep != _KNEE:
-        return None
-    _check(sent)
-    limit = _HIGHEST_RATE if _open(sent) else float(sent.max_in_flight or _KNEE_LIMIT)
-    return Search(start=float(_level(sent)), limit=limit, whole=not _open(sent), objective=bool(sent.slo))
 
 
 def step_workload(sent: Load, level: float, number: int) -> Workload:
@@ -154,7 +138,12 @@ def step_workload(sent: Load, level: float, number: int) -> Workload:
     return with_nonce(Workload(seed=_seed(sent), cells=(_cell_at(sent, level),)), f"step {number}")
 
 
-def _check(sent: Load) -> None:
+def check(sent: Load) -> None:
+    """Refuse options that contradict each other, or say nothing without another.
+
+    Raises:
+        InputError: They do.
+    """
     defaults = Load()
     given = {each.name for each in fields(Load) if getattr(sent, each.name) != getattr(defaults, each.name)}
     for name, others, hint in _EXCLUDE:
@@ -165,7 +154,7 @@ def _check(sent: Load) -> None:
         if name in given and given.isdisjoint(others):
             raise InputError(f"{_option(name)} says nothing on its own", hint=hint)
     start = "rate" if "rate" in given else "concurrency"
-    if "sweep" in given and sent.sweep != _KNEE and start in given:
+    if "sweep" in given and not asks_for_knee(sent) and start in given:
         raise InputError(f"--sweep and {_option(start)} contradict each other", hint="Leave one out.")
 
 
@@ -181,7 +170,13 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _open(sent: Load) -> bool:
+def asks_for_knee(sent: Load) -> bool:
+    """Say whether the knee is to be searched for, and no level is known yet."""
+    return sent.sweep == _KNEE
+
+
+def is_open(sent: Load) -> bool:
+    """Say whether requests are sent at a rate, whether or not earlier ones were answered."""
     return sent.rate is not None or sent.arrivals is not None
 
 
@@ -189,19 +184,20 @@ def _seed(sent: Load) -> int:
     return int.from_bytes(os.urandom(_SEED_BYTES)) if sent.seed is None else sent.seed
 
 
-def _level(sent: Load) -> float:
+def first_level(sent: Load) -> float:
+    """Give the rate or the concurrency that was asked for."""
     if sent.rate is not None:
         return sent.rate
     return 1 if sent.concurrency is None else sent.concurrency
 
 
 def _levels(sent: Load, text: str) -> tuple[float, ...]:
-    kind = float if _open(sent) else int
+    kind = float if is_open(sent) else int
     try:
         levels = tuple(kind(part) for part in text.split(","))
     except ValueError as error:
         raise InputError(
-            f"--sweep {text} is no list of {'rates' if _open(sent) else 'whole numbers'}",
+            f"--sweep {text} is no list of {'rates' if is_open(sent) else 'whole numbers'}",
             hint='Give levels as in 1,2,4, or "knee"; with --arrivals they are rates.',
         ) from error
     if any(later <= earlier for earlier, later in pairwise(levels)):
@@ -210,7 +206,7 @@ def _levels(sent: Load, text: str) -> tuple[float, ...]:
 
 
 def _cell_at(sent: Load, level: float) -> Cell:
-    if _open(sent):
+    if is_open(sent):
         load: CellLoad = Constant(level) if sent.arrivals == "constant" else Poisson(level)
         return replace(
             _cell(sent, f"r{level:g}", requests=math.ceil(_SECONDS * level), warmup=math.ceil(level)),

@@ -12,18 +12,14 @@ from typing import Final
 import msgspec
 
 from dayzero import __version__
-from dayzero.adapters.measuring.ask import reachable
 from dayzero.adapters.measuring.client import MeasuringClient
 from dayzero.adapters.measuring.cost import Cost, cores, on_core, peak_memory_bytes, total_cpu_s
-from dayzero.adapters.measuring.descriptors import allow_connections
 from dayzero.adapters.measuring.digest import client_sha256
 from dayzero.adapters.measuring.records import ReadsFile
 from dayzero.adapters.measuring.resume import Earlier, ResumedPlan, look_back, require_same
-from dayzero.adapters.measuring.server import Server, servers_of
 from dayzero.adapters.measuring.shards import ShardedClient, ShardPlan, Share, share_of
-from dayzero.adapters.openai_discovery import Discovered, discover
-from dayzero.adapters.openai_http import Connection, Wording
-from dayzero.adapters.row_file import exists_error, write_lines
+from dayzero.adapters.openai_discovery import Discovered
+from dayzero.adapters.row_file import write_lines
 from dayzero.bench.model import Aborted, ClientLoad, Completed, Ending, Environment, Outcome, Progress, ReadsHeader, Row
 from dayzero.bench.parse import Parsed, parse
 from dayzero.bench.plans import plan_of
@@ -31,42 +27,13 @@ from dayzero.bench.ports import Plan
 from dayzero.bench.report import Report as BenchReport
 from dayzero.bench.report import report as report_bench
 from dayzero.bench.rows import encode
-from dayzero.core.errors import InputError
 from dayzero.core.workload import Cell, Workload
-from dayzero.wiring.dialects import endpoint_dialects
+from dayzero.wiring.look import READS, ROWS, BenchTarget, Looked, look_at, require_possible
 from dayzero.wiring.server_side import NOTHING_DECIDED, CellSide, Decided, heard, listen, with_server_side
-
-ROWS: Final = "requests.jsonl"
-READS: Final = "reads.bin"
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _BLOCK: Final = 1 << 18
 _LONGEST_CELL: Final = 2000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchTarget:
-    """What is measured and where its files go.
-
-    Attributes:
-        connection: How the endpoint is reached.
-        model: The model to ask for, ``""`` for the only one.
-        folder: Where the raw reads and the rows are kept.
-        processes: How many processes share the streams and the requests.
-        resumes: Whether an interrupted run in that folder goes on.
-        core: The core to measure on, where one is kept free for it.
-    """
-
-    connection: Connection
-    model: str
-    folder: Path
-    processes: int = 1
-    resumes: bool = False
-    core: int | None = None
-
-    def reads(self, shard: int = 0) -> Path:
-        """Give the file of raw reads of one process."""
-        return self.folder / (READS if self.processes == 1 else f"reads-{shard}.bin")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,38 +57,6 @@ class EndpointMeasurement:
     decided: Decided = NOTHING_DECIDED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """An endpoint that was looked at.
-
-    Attributes:
-        server: Where it is.
-        wording: Writes the requests.
-        found: What it was found to be.
-    """
-
-    server: Server
-    wording: Wording
-    found: Discovered
-
-
-def look_at(connection: Connection, model: str) -> Looked:
-    """Find out what an endpoint is and how it is spoken to.
-
-    Args:
-        connection: How it is reached.
-        model: The model to ask for, ``""`` for the only one.
-
-    Raises:
-        InputError: The model has to be named, or the address or the certificates are no good.
-        RemoteError: It cannot be reached, or answers no probe.
-    """
-    server = reachable(servers_of(connection))
-    wording = Wording(server.address, connection.api_key)
-    found = discover(server, wording, model=model, candidates=endpoint_dialects())
-    return Looked(server=server, wording=wording, found=found)
-
-
 def measure_endpoint(
     target: BenchTarget, workload: Workload, on_progress: Callable[[Progress], None], *, looked: Looked | None = None
 ) -> EndpointMeasurement:
@@ -137,7 +72,7 @@ def measure_endpoint(
         InputError: There are measured rows already, the model has to be named, or the run cannot be resumed.
         RemoteError: The endpoint cannot be reached, or the files cannot be written.
     """
-    _require_possible(target, workload)
+    require_possible(target, workload)
     seen = looked or look_at(target.connection, target.model)
     run = _Run(target, workload, seen)
     before = os.getloadavg()[0]
@@ -176,20 +111,6 @@ def seed_to_resume(folder: Path) -> int:
     """
     sharded = folder / "reads-0.bin"
     return look_back(sharded if sharded.exists() else folder / READS, conversations=False).header.seed
-
-
-def _require_possible(target: BenchTarget, workload: Workload) -> None:
-    narrow = next((cell for cell in workload.cells if cell.concurrency < target.processes), None)
-    if target.processes < 1 or narrow is not None:
-        raise InputError(
-            f"{target.processes} processes cannot share {narrow.concurrency if narrow else 0} streams",
-            hint="Give each process at least one stream.",
-        )
-    allow_connections(max(-(-cell.concurrency // target.processes) for cell in workload.cells))
-    if not target.resumes:
-        for path in (target.folder / ROWS, target.folder / READS, target.folder / "reads-0.bin"):
-            if path.exists():
-                raise exists_error(path)
 
 
 class _Run:

@@ -10,7 +10,8 @@ from typing import Final, Protocol
 
 from dayzero import __version__
 from dayzero.adapters.attempt_file import Attempt, AttemptFile
-from dayzero.adapters.disk import digest_of, write_whole
+from dayzero.adapters.disk import write_whole
+from dayzero.adapters.file_digest import digest_of
 from dayzero.adapters.gate_endpoints import HttpEndpoints, Reach
 from dayzero.adapters.gate_raw import RawFolder
 from dayzero.core.errors import InputError

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from dayzero.adapters.contract_endpoint import RecordedEndpoint
-from dayzero.adapters.disk import digest_of, write_whole
+from dayzero.adapters.disk import write_whole
+from dayzero.adapters.file_digest import digest_of
 from dayzero.adapters.openai_http import Connection
 from dayzero.core.errors import InputError
 from dayzero.gates.contract.document import document
@@ -15,8 +16,8 @@ from dayzero.gates.contract.model import Report
 from dayzero.gates.contract.registry import CHECKS
 from dayzero.gates.contract.run import run
 from dayzero.wiring import clock
-from dayzero.wiring.endpoint import look_at
 from dayzero.wiring.laboratory import new_folder
+from dayzero.wiring.look import look_at
 
 EXCHANGES: Final = "exchanges.jsonl"
 RESULT: Final = "contract.json"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from dayzero.adapters.disk import digest_of, write_whole
+from dayzero.adapters.disk import write_whole
+from dayzero.adapters.file_digest import digest_of
 from dayzero.adapters.lm_eval import VERSION, Evaluation, Sampled, TaskRoute, evaluate, read_samples, require_program
 from dayzero.adapters.lm_eval_proxy import Forwarded, forwarding
 from dayzero.adapters.openai_http import Connection
@@ -17,9 +18,9 @@ from dayzero.gates.attempts import UNENDED, Past, in_words, left
 from dayzero.gates.report import reasons
 from dayzero.gates.task import TaskArm, TaskJudged, TaskPlan, judge_task
 from dayzero.gates.task_document import document, plan_document, skipped_document
-from dayzero.wiring.endpoint import Looked, look_at
 from dayzero.wiring.gate_filing import Attempted, GateFiling
 from dayzero.wiring.laboratory import new_folder
+from dayzero.wiring.look import Looked, look_at
 from dayzero.wiring.settings import cache_folder
 
 PLAN, RESULT, EXCHANGES = "plan.json", "task.json", "exchanges.jsonl"

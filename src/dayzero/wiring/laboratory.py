@@ -36,8 +36,9 @@ from dayzero.serve.start import last_cause, wait_until_healthy
 from dayzero.triage.model import Diagnosis
 from dayzero.wiring.definitions import advisories
 from dayzero.wiring.downloads import hub_download
-from dayzero.wiring.endpoint import ROWS, BenchTarget, EndpointMeasurement, measure_endpoint
+from dayzero.wiring.endpoint import EndpointMeasurement, measure_endpoint
 from dayzero.wiring.launches import launch_of_recipe
+from dayzero.wiring.look import ROWS, BenchTarget
 from dayzero.wiring.plugins import engine, kernel_library
 from dayzero.wiring.run_files import write_receipt
 from dayzero.wiring.second_try import with_second_try

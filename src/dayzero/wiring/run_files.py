@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Final
 
-from dayzero.adapters.disk import digest_of, write_whole
+from dayzero.adapters.disk import write_whole
+from dayzero.adapters.file_digest import digest_of
 from dayzero.adapters.machine import environment
 from dayzero.bench import document
 from dayzero.bench.receipt import Subject, receipt
 from dayzero.wiring import server_side
-from dayzero.wiring.endpoint import ROWS, EndpointMeasurement
+from dayzero.wiring.endpoint import EndpointMeasurement
+from dayzero.wiring.look import ROWS
 from dayzero.wiring.server_side import TELEMETRY
 
 RECEIPT: Final = "receipt.json"

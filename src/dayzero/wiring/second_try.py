@@ -10,7 +10,8 @@ from typing import Final
 
 from dayzero.adapters.disk import disk_errors
 from dayzero.core.workload import Workload, with_nonce
-from dayzero.wiring.endpoint import READS, ROWS, EndpointMeasurement
+from dayzero.wiring.endpoint import EndpointMeasurement
+from dayzero.wiring.look import READS, ROWS
 from dayzero.wiring.server_side import TELEMETRY
 
 FIRST_RUN: Final = "first-run"

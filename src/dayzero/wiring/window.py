@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from dayzero import __version__
-from dayzero.adapters.disk import digest_of, write_whole
+from dayzero.adapters.disk import write_whole
+from dayzero.adapters.file_digest import digest_of
 from dayzero.bench.metrics import minimum_sample
 from dayzero.bench.windows import document
 from dayzero.bench.windows.model import Design, InstrumentBad, Label, Result, Served

@@ -19,8 +19,9 @@ from dayzero.core.package import Package
 from dayzero.core.workload import Cell, Workload
 from dayzero.serve.model import Died, Healthy, LogLine, TimedOut
 from dayzero.wiring import definitions
-from dayzero.wiring.endpoint import BenchTarget, Looked, look_at, measure_endpoint
+from dayzero.wiring.endpoint import measure_endpoint
 from dayzero.wiring.laboratory import HOST, LocalSession, LocalWorkbench
+from dayzero.wiring.look import BenchTarget, Looked, look_at
 from dayzero.wiring.run_files import write_receipt
 
 WINDOWS = "windows"

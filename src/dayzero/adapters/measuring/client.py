@@ -5,7 +5,8 @@ import gc
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Final
 
@@ -84,10 +85,17 @@ class MeasuringClient:
                 self._records.flush()
                 self.cost += Cost.now() - before
 
-    def settle(self, seconds: float) -> bool:
-        """Watch idle connections for a while; true when all of them still stand."""
+    def settle(self, seconds: float, work: Iterable[object] = ()) -> bool:
+        """Watch idle connections for a while; true when all of them still stand.
+
+        Args:
+            seconds: How long.
+            work: Each step of it is taken in that time; the connections are looked at after the last one in any case.
+        """
         standing = self._loop.standing()
         until = time.monotonic_ns() + int(seconds * 1e9)
+        deque(work, maxlen=0)
+        self._loop.step(until)
         while time.monotonic_ns() < until and self._loop.standing() == standing:
             self._loop.step(until)
         return self._loop.standing() == standing > 0
@@ -98,7 +106,7 @@ class MeasuringClient:
 
     def _drive(self, run: "_CellRun") -> Ending:
         loop, records, clock = self._loop, self._records, time.monotonic_ns
-        run.origin_ns = clock()  # not before the collector is done: what is due at once would be late
+        run.origin_ns = clock()  # as late as can be: what is due at once would be late
         checked_ns = 0
         while run.ending is None:
             now = clock()
@@ -217,8 +225,7 @@ def _window(run: _CellRun) -> Iterator[None]:
     heard: dict[signal.Signals, object] = {}
     interval_s = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_S)  # another thread gives the interpreter up so soon; Python's own 5 ms is a lag
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # what there is stays out of the collector's way; collecting it first would only keep the server waiting
     gc.disable()
     with contextlib.suppress(ValueError):  # only the main thread hears signals
         for number in (signal.SIGINT, signal.SIGTERM):

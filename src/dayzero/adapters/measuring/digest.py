@@ -1,6 +1,7 @@
 """Name the code that measures by the digest of its source."""
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import dayzero
@@ -8,8 +9,9 @@ import dayzero
 _PARTS = ("adapters/measuring", "adapters/openai_http.py", "adapters/openai_discovery.py", "bench")
 
 
+@cache
 def client_sha256() -> str:
-    """Hash the source files that send, stamp, parse and compute, by name and content."""
+    """Hash the source files that send, stamp, parse and compute, by name and content; once, when it is first asked for."""
     root = Path(dayzero.__file__).parent
     files = sorted(file for part in _PARTS for file in _files(root / part))
     digest = hashlib.sha256()

@@ -30,8 +30,8 @@ class Stream:
         left: Bytes of it that the kernel has not taken.
         reused: Whether it goes out on a connection that has carried another.
         answered: Whether a byte of the response has come.
-        looking: Whether every read is shown to ``reader``: until the head is whole, and where the end cannot be guessed.
-        pieces: Reads that ``reader`` has not seen.
+        reader: Finds the end of the response; it is shown every read but those that are one whole chunk each.
+        flows: Whether the next byte begins a chunk; only then can a read be told to be one.
         raw: All reads of the response, kept only where the plan may ask for its text.
         floor_ns: The latest instant at which nothing was waiting on the socket, unless a later poll says so.
         polled: Number of the poll after which it was last read.
@@ -44,12 +44,11 @@ class Stream:
         "content",
         "deadline_ns",
         "floor_ns",
+        "flows",
         "left",
-        "looking",
         "number",
         "opened_ns",
         "payload",
-        "pieces",
         "polled",
         "raw",
         "reader",
@@ -73,9 +72,7 @@ class Stream:
         self.content = self.payload = b""
         self.left = memoryview(b"")
         self.reader = ResponseReader()
-        self.reused = self.answered = False
-        self.looking = True
-        self.pieces: list[bytes] = []
+        self.reused = self.answered = self.flows = False
         self.raw: list[bytes] = []
         self.floor_ns = self.polled = self.deadline_ns = self.opened_ns = self.sent_ns = 0
 
@@ -88,8 +85,7 @@ class Stream:
     def expect(self) -> None:
         """Be ready for a response from its first byte on."""
         self.reader = ResponseReader()
-        self.answered, self.looking = False, True
-        self.pieces.clear()
+        self.answered = self.flows = False
         self.raw.clear()
         self.left = memoryview(self.content)
         self.sent_ns = 0
@@ -99,22 +95,17 @@ class Stream:
         self.state = state
         self.reading = state is State.READING
 
-    def examine(self) -> bool:
+    def examine(self, piece: bytes) -> bool:
         """Show the reader what was read; true when the response is whole.
 
         Raises:
             MalformedResponseError: It is no HTTP response.
         """
-        pieces, reader = self.pieces, self.reader
-        self.answered = self.answered or bool(pieces)
-        try:
-            reader.skip(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-        finally:
-            pieces.clear()
-        if self.looking and reader.status:
-            # The end of chunks can be told from the last bytes of a read; that of any other body cannot.
-            self.looking = "transfer-encoding" not in reader.headers
-        return reader.complete
+        self.answered = True
+        self.flows = False  # whatever goes wrong
+        self.reader.skip(piece)
+        self.flows = self.reader.between_chunks
+        return self.reader.complete
 
 
 def _no_wire(_size: int, _ancillary: int) -> Received:
