@@ -13,7 +13,12 @@ from dayzero.bench import validity
 from dayzero.core.errors import RemoteError
 from dayzero.wiring import definitions, laboratory
 
-pytest_plugins = ("tests.engines.llamacpp.fixtures", "tests.postgres_fixtures", "tests.vllm_fixtures")
+pytest_plugins = (
+    "tests.engines.llamacpp.fixtures",
+    "tests.postgres_fixtures",
+    "tests.market.fixtures",
+    "tests.vllm_fixtures",
+)
 
 # No example has to be done in time: the machine may be busy.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

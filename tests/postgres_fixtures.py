@@ -31,10 +31,10 @@ def _program(name: str) -> str:
     return found
 
 
-def _as_account(arguments: list[str], **options: str) -> None:
-    """Run a program of the server, which refuses to run as root, as its own account."""
+def _as_account(arguments: list[str]) -> str:
+    """Run a program of the server, which refuses to run as root, as its own account, and give what it printed."""
     asked = ["runuser", "-u", _ACCOUNT, "--", *arguments] if os.geteuid() == 0 else arguments
-    subprocess.run(asked, check=True, capture_output=True, text=True, cwd="/", **options)
+    return subprocess.run(asked, check=True, capture_output=True, text=True, cwd="/").stdout
 
 
 class PostgresCluster:
@@ -43,11 +43,12 @@ class PostgresCluster:
     Attributes:
         folder: Where its data and its socket lie.
         log: What it wrote.
+        settings: What it is started with.
         user: The superuser's name.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.log = folder, folder / "server.log"
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder, self.log, self.settings = folder, folder / "server.log", {**_SETTINGS, **settings}
         self.user = _ACCOUNT if os.geteuid() == 0 else getpass.getuser()
 
     def start(self) -> None:
@@ -56,7 +57,12 @@ class PostgresCluster:
             shutil.chown(self.folder, _ACCOUNT)
         data = str(self.folder / "data")
         _as_account([_program("initdb"), "-D", data, "-U", self.user, "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"])
-        settings = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+        self.restart()
+
+    def restart(self) -> None:
+        """Start it on the data that are there."""
+        data = str(self.folder / "data")
+        settings = " ".join(f"-c {name}={value}" for name, value in self.settings.items())
         options = f"-k {self.folder} {settings}"
         _as_account([_program("pg_ctl"), "-D", data, "-l", str(self.log), "-w", "-o", options, "start"])
 
@@ -64,9 +70,17 @@ class PostgresCluster:
         """Stop it."""
         _as_account([_program("pg_ctl"), "-D", str(self.folder / "data"), "-m", mode, "-w", "stop"])
 
+    def remove(self) -> None:
+        """Delete its folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def url(self, database: str, user: str = "") -> str:
         """Give the URL of a database, as ``dayzero.adapters.store.engine.open_engine`` takes it."""
         return f"postgresql://{user or self.user}@/{database}?host={self.folder}"
+
+    def program(self, name: str, *arguments: str) -> str:
+        """Run a program that asks the server as the superuser, and give what it printed."""
+        return _as_account([_program(name), "-h", str(self.folder), "-U", self.user, *arguments])
 
     def sql(self, statement: str, database: str = "postgres") -> None:
         """Have the superuser run a statement."""

@@ -37,4 +37,5 @@ COMMANDS = (
     CommandEntry("kit", "dayzero.cli.kit:APP", "Can a stranger check it?"),
     CommandEntry("keys", "dayzero.cli.keys:APP", "Who signs it, until when, and what was taken back?"),
     CommandEntry("catalog", "dayzero.cli.catalog:APP", "What is on offer?"),
+    CommandEntry("market", "dayzero.cli.market:APP", "Who may use it? Licences, orders, money, and their audit"),
 )

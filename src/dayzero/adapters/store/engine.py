@@ -19,12 +19,13 @@ _PRAGMAS = (
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
 
-def open_engine(database: str | Path, *, pool_size: int = 5) -> Engine:
+def open_engine(database: str | Path, *, pool_size: int = 5, ping: bool = True) -> Engine:
     """Open a database; nothing is asked of it yet.
 
     Args:
         database: A file of SQLite, or a URL: ``sqlite:///FILE``, ``postgresql://USER@HOST/NAME``.
         pool_size: Most connections to PostgreSQL that are kept open.
+        ping: Ask a kept connection whether it still stands before each use; one that does not ask finds out by failing.
 
     Returns:
         An engine whose transactions of SQLite take the write lock when they begin, so that two writers wait for each other and none
@@ -35,7 +36,7 @@ def open_engine(database: str | Path, *, pool_size: int = 5) -> Engine:
     """
     url = _url(database)
     if url.get_backend_name() == "postgresql":
-        return sqlalchemy.create_engine(url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True)
+        return sqlalchemy.create_engine(url, pool_size=pool_size, max_overflow=0, pool_pre_ping=ping)
     engine = sqlalchemy.create_engine(url)
     sqlalchemy.event.listen(engine, "connect", _prepare)
     sqlalchemy.event.listen(engine, "begin", _begin)

@@ -1,0 +1,1 @@
+"""Migrations of the market's schema, run by Alembic for both databases."""

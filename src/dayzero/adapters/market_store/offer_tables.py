@@ -1,0 +1,289 @@
+"""The tables of who is here, what is on offer, what was signed and what was ordered.
+
+Foreign keys and checks say what cannot be; no trigger is needed for a signature or a payment. Every table is append-only but
+``balance``, which triggers keep. Money is whole minor units. Times are UTC text, RFC 3339.
+"""
+
+from sqlalchemy import PrimaryKeyConstraint, Table
+
+from dayzero.adapters.market_store.columns import HEX, METADATA, SAID, check, refers, small, text, unique, whole
+
+Table(
+    "account",
+    METADATA,
+    text("id"),
+    text("name"),
+    text("created_at"),
+    PrimaryKeyConstraint("id", name="account_pk"),
+    unique("account", "name"),
+    check("account_named", SAID.format("name")),
+)
+
+Table(
+    "ledger_account",
+    METADATA,
+    text("id"),
+    text("owner_id"),
+    text("kind"),
+    text("provider"),
+    text("currency"),
+    text("opened_at"),
+    PrimaryKeyConstraint("id", name="ledger_account_pk"),
+    unique("ledger_account", "owner_id kind provider currency"),
+    unique("ledger_account", "id kind owner_id currency"),
+    refers("ledger_account_owner", "owner_id", "account", "id"),
+    check("ledger_account_kind", "kind IN ('wallet', 'revenue', 'grants', 'clearing')"),
+    check("ledger_account_house", "(kind = 'wallet') = (owner_id <> 'house')"),
+    check("ledger_account_provider", "(kind = 'clearing') = (provider <> '')"),
+    check("ledger_account_currency", "length(currency) = 3 AND currency = upper(currency)"),
+)
+
+Table(
+    "balance",
+    METADATA,
+    text("ledger_account_id"),
+    whole("amount_minor"),
+    PrimaryKeyConstraint("ledger_account_id", name="balance_pk"),
+    refers("balance_of", "ledger_account_id", "ledger_account", "id"),
+    check("balance_not_negative", "amount_minor >= 0"),
+)
+
+Table(
+    "product",
+    METADATA,
+    text("id"),
+    text("name"),
+    text("title"),
+    text("created_at"),
+    PrimaryKeyConstraint("id", name="product_pk"),
+    unique("product", "name"),
+    check("product_named", SAID.format("name")),
+)
+
+Table(
+    "package_version",
+    METADATA,
+    text("id"),
+    text("product_id"),
+    text("version"),
+    text("definition_sha256"),
+    text("kit_sha256"),
+    text("published_at"),
+    PrimaryKeyConstraint("id", name="package_version_pk"),
+    unique("package_version", "product_id version"),
+    unique("package_version", "id product_id"),
+    unique("package_version", "id product_id kit_sha256"),
+    refers("package_version_product", "product_id", "product", "id"),
+    check("package_version_definition", HEX.format("definition_sha256")),
+    check("package_version_kit", HEX.format("kit_sha256")),
+)
+
+Table(
+    "version_notice",
+    METADATA,
+    text("id"),
+    text("version_id"),
+    text("kind"),
+    text("body"),
+    text("at"),
+    PrimaryKeyConstraint("id", name="version_notice_pk"),
+    refers("version_notice_version", "version_id", "package_version", "id"),
+    check("version_notice_kind", "kind IN ('yanked', 'claim-retracted')"),
+)
+
+Table(
+    "terms",
+    METADATA,
+    text("id"),
+    text("title"),
+    text("body"),
+    text("sha256"),
+    small("n_affirmations"),
+    text("published_at"),
+    PrimaryKeyConstraint("id", name="terms_pk"),
+    unique("terms", "id sha256"),
+    unique("terms", "id n_affirmations"),
+    check("terms_hash", HEX.format("sha256")),
+    check("terms_affirmed", "n_affirmations >= 1"),
+    check("terms_said", SAID.format("body")),
+)
+
+Table(
+    "terms_affirmation",
+    METADATA,
+    text("terms_id"),
+    small("ord"),
+    small("n_affirmations"),
+    text("kind"),
+    text("body"),
+    text("sha256"),
+    PrimaryKeyConstraint("terms_id", "ord", name="terms_affirmation_pk"),
+    unique("terms_affirmation", "terms_id ord sha256"),
+    refers("terms_affirmation_terms", "terms_id n_affirmations", "terms", "id n_affirmations"),
+    check("terms_affirmation_ord", "ord >= 1 AND ord <= n_affirmations"),
+    check("terms_affirmation_hash", HEX.format("sha256")),
+)
+
+Table(
+    "signature_policy",
+    METADATA,
+    text("id"),
+    text("currency"),
+    whole("threshold_minor"),
+    text("at"),
+    PrimaryKeyConstraint("id", name="signature_policy_pk"),
+    unique("signature_policy", "id currency threshold_minor"),
+    check("signature_policy_threshold", "threshold_minor >= 0"),
+)
+
+Table(
+    "price_tier",
+    METADATA,
+    text("id"),
+    text("product_id"),
+    text("kind"),
+    text("version_id", null=True),
+    small("maintenance_days", null=True),
+    text("name"),
+    whole("amount_minor"),
+    text("currency"),
+    text("policy_id"),
+    whole("threshold_minor"),
+    small("requires_signature"),
+    text("terms_id", null=True),
+    text("published_at"),
+    PrimaryKeyConstraint("id", name="price_tier_pk"),
+    unique("price_tier", "id product_id kind requires_signature amount_minor currency"),
+    unique("price_tier", "id version_id"),
+    unique("price_tier", "id terms_id"),
+    refers("price_tier_product", "product_id", "product", "id"),
+    refers("price_tier_version", "version_id product_id", "package_version", "id product_id"),
+    refers(
+        "price_tier_policy", "policy_id currency threshold_minor", "signature_policy", "id currency threshold_minor"
+    ),
+    refers("price_tier_terms", "terms_id", "terms", "id"),
+    check("price_tier_amount", "amount_minor > 0"),
+    check("price_tier_flag", "requires_signature IN (0, 1)"),
+    check("price_tier_threshold", "amount_minor <= threshold_minor OR requires_signature = 1"),
+    check("price_tier_has_terms", "(requires_signature = 1) = (terms_id IS NOT NULL)"),
+    check(
+        "price_tier_kind",
+        "(kind = 'package' AND version_id IS NOT NULL AND maintenance_days IS NULL)"
+        " OR (kind = 'maintenance' AND version_id IS NULL AND maintenance_days IS NOT NULL AND maintenance_days > 0)",
+    ),
+)
+
+Table(
+    "tier_withdrawal",
+    METADATA,
+    text("tier_id"),
+    text("reason"),
+    text("at"),
+    PrimaryKeyConstraint("tier_id", name="tier_withdrawal_pk"),
+    refers("tier_withdrawal_tier", "tier_id", "price_tier", "id"),
+)
+
+Table(
+    "signature",
+    METADATA,
+    text("id"),
+    text("account_id"),
+    text("terms_id"),
+    text("terms_sha256"),
+    text("entity"),
+    text("signer"),
+    text("authority"),
+    text("signed_at"),
+    PrimaryKeyConstraint("id", name="signature_pk"),
+    unique("signature", "id account_id terms_id"),
+    refers("signature_account", "account_id", "account", "id"),
+    refers("signature_terms", "terms_id terms_sha256", "terms", "id sha256"),
+    check("signature_entity", SAID.format("entity")),
+    check("signature_signer", SAID.format("signer")),
+    check("signature_authority", SAID.format("authority")),
+)
+
+# The k-th affirmation refers to the one before it, so that the last one of the terms stands for all of them.
+Table(
+    "signature_affirmation",
+    METADATA,
+    text("signature_id"),
+    small("ord"),
+    small("prev_ord", null=True),
+    text("terms_id"),
+    text("sha256"),
+    PrimaryKeyConstraint("signature_id", "terms_id", "ord", name="signature_affirmation_pk"),
+    refers("signature_affirmation_of", "signature_id", "signature", "id"),
+    refers("signature_affirmation_text", "terms_id ord sha256", "terms_affirmation", "terms_id ord sha256"),
+    refers(
+        "signature_affirmation_prev",
+        "signature_id terms_id prev_ord",
+        "signature_affirmation",
+        "signature_id terms_id ord",
+    ),
+    check(
+        "signature_affirmation_order",
+        "(ord = 1 AND prev_ord IS NULL) OR (ord > 1 AND prev_ord IS NOT NULL AND prev_ord = ord - 1)",
+    ),
+)
+
+Table(
+    "signature_seal",
+    METADATA,
+    text("signature_id"),
+    text("account_id"),
+    text("terms_id"),
+    small("last_ord"),
+    text("at"),
+    PrimaryKeyConstraint("signature_id", name="signature_seal_pk"),
+    unique("signature_seal", "signature_id account_id terms_id"),
+    refers("signature_seal_of", "signature_id account_id terms_id", "signature", "id account_id terms_id"),
+    refers("signature_seal_all", "terms_id last_ord", "terms", "id n_affirmations"),
+    refers(
+        "signature_seal_last",
+        "signature_id terms_id last_ord",
+        "signature_affirmation",
+        "signature_id terms_id ord",
+    ),
+)
+
+Table(
+    "orders",
+    METADATA,
+    text("id"),
+    text("account_id"),
+    text("idem_key"),
+    text("request_sha256"),
+    text("tier_id"),
+    text("product_id"),
+    text("kind"),
+    text("version_id", null=True),
+    small("requires_signature"),
+    whole("amount_minor"),
+    text("currency"),
+    text("signature_id", null=True),
+    text("terms_id", null=True),
+    text("provider"),
+    text("placed_at"),
+    PrimaryKeyConstraint("id", name="orders_pk"),
+    unique("orders", "account_id idem_key"),
+    unique("orders", "signature_id"),
+    unique("orders", "id account_id amount_minor currency"),
+    unique("orders", "id account_id product_id version_id requires_signature"),
+    unique("orders", "id account_id product_id kind requires_signature"),
+    unique("orders", "id signature_id"),
+    refers("orders_account", "account_id", "account", "id"),
+    refers(
+        "orders_tier",
+        "tier_id product_id kind requires_signature amount_minor currency",
+        "price_tier",
+        "id product_id kind requires_signature amount_minor currency",
+    ),
+    refers("orders_version", "tier_id version_id", "price_tier", "id version_id"),
+    refers("orders_terms", "tier_id terms_id", "price_tier", "id terms_id"),
+    refers("orders_seal", "signature_id account_id terms_id", "signature_seal", "signature_id account_id terms_id"),
+    check("orders_signed", "(requires_signature = 1) = (signature_id IS NOT NULL)"),
+    check("orders_terms_named", "(requires_signature = 1) = (terms_id IS NOT NULL)"),
+    check("orders_version_named", "(kind = 'package') = (version_id IS NOT NULL)"),
+    check("orders_key", "length(idem_key) BETWEEN 1 AND 255"),
+)

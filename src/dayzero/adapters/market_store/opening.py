@@ -1,0 +1,43 @@
+"""Open the books: the application's way, which can only read and append, and the owner's, for migrations."""
+
+from pathlib import Path
+
+from dayzero.adapters.market_store.books import SqlBooks
+from dayzero.adapters.market_store.guard import guard
+from dayzero.adapters.market_store.migrate import check_migrated, migrate
+from dayzero.adapters.store.engine import open_engine
+
+
+def open_books(database: str | Path, *, pool_size: int = 5, one_by_one: bool = False) -> SqlBooks:
+    """Open the books as the application does.
+
+    Args:
+        database: A file of SQLite or a URL, on PostgreSQL with the application's role.
+        pool_size: Most connections to PostgreSQL.
+        one_by_one: Append row by row, also on PostgreSQL.
+
+    Raises:
+        InputError: The database cannot be used, or has not the schema of this release.
+    """
+    engine = open_engine(database, pool_size=pool_size, ping=False)  # see SqlBooks.write
+    if engine.dialect.name == "sqlite":
+        guard(engine)
+    check_migrated(engine)
+    return SqlBooks(engine, one_by_one=one_by_one)
+
+
+def make_books(database: str | Path, application: str = "") -> str:
+    """Bring a database to the schema of this release, as its owner.
+
+    Args:
+        database: A file of SQLite or a URL, on PostgreSQL with the owner's role.
+        application: The application's role on PostgreSQL, made where it is missing.
+
+    Returns:
+        The revision that it has now.
+    """
+    engine = open_engine(database)
+    try:
+        return migrate(engine, application)
+    finally:
+        engine.dispose()

@@ -1,0 +1,74 @@
+"""The roles of PostgreSQL: the owner keeps the schema and runs the operator's commands, the application reads and appends."""
+
+import re
+from collections.abc import Iterator
+
+from sqlalchemy.engine import Connection
+
+from dayzero.adapters.market_store.tables import TABLES
+from dayzero.core.errors import InputError
+
+_APPENDS = (
+    "account",
+    "download",
+    "entitlement",
+    "journal",
+    "ledger_account",
+    "orders",
+    "payment",
+    "payment_session",
+    "provider_event",
+    "revocation",
+    "settlement",
+    "signature",
+    "signature_affirmation",
+    "signature_seal",
+    "subscription",
+    "transfer",
+)
+"""Where the application appends; what is on offer, the terms and the blocks are the operator's."""
+
+_SET_BY_DATABASE = {("journal", "recorded_at")}
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+# Money that comes from nowhere, and accounts of the house, are the operator's: the application's role may not write such a row.
+_POLICIES = {
+    "transfer": "kind IN ('sale', 'deposit', 'refund')",
+    "ledger_account": "kind = 'wallet'",
+}
+
+
+def grant_application(connection: Connection, role: str) -> None:
+    """Let a role read everything and append what a buyer does, and nothing else. The role is made where it is missing.
+
+    Raises:
+        InputError: The name is none, or it is a superuser or the owner itself.
+    """
+    if not _NAME.fullmatch(role):
+        raise InputError(f"{role!r} cannot name a role", hint="Use small letters, digits and underscores.")
+    known = connection.exec_driver_sql(
+        "SELECT rolsuper OR rolbypassrls, rolname = current_user FROM pg_roles WHERE rolname = %s", (role,)
+    ).one_or_none()
+    if known is not None and any(known):
+        raise InputError(f"the role {role} may change history", hint="Name another role for the application.")
+    if known is None:
+        connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN")
+    for statement in _statements(role):
+        connection.exec_driver_sql(statement)
+
+
+def _statements(role: str) -> Iterator[str]:
+    yield f"GRANT USAGE ON SCHEMA public TO {role}"
+    yield f"REVOKE CREATE ON SCHEMA public FROM PUBLIC, {role}"
+    yield f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, {role}"
+    for table in (*TABLES, "alembic_version"):
+        yield f"GRANT SELECT ON {table} TO {role}"
+    for table in _APPENDS:
+        names = (column.name for column in TABLES[table].columns if (table, column.name) not in _SET_BY_DATABASE)
+        yield f"GRANT INSERT ({', '.join(names)}) ON {table} TO {role}"
+    for table, rule in _POLICIES.items():
+        yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
+        for policy in (f"{table}_{role}_reads", f"{table}_{role}_appends"):
+            yield f"DROP POLICY IF EXISTS {policy[:63]} ON {table}"
+        yield f"CREATE POLICY {f'{table}_{role}_reads'[:63]} ON {table} FOR SELECT TO {role} USING (true)"
+        yield f"CREATE POLICY {f'{table}_{role}_appends'[:63]} ON {table} FOR INSERT TO {role} WITH CHECK ({rule})"

@@ -1,0 +1,164 @@
+"""What foreign keys and checks cannot say: history is only appended to, and balances follow the transfers. One table a database.
+
+On PostgreSQL the functions that write a balance belong to the owner (``SECURITY DEFINER``), so that nobody else needs the right to.
+On SQLite there are no roles: each refusal is a trigger, and none of them rests on a pragma that the next program forgets.
+"""
+
+from collections.abc import Iterator
+
+from sqlalchemy import PrimaryKeyConstraint, Table, UniqueConstraint
+
+from dayzero.adapters.market_store.tables import APPEND_ONLY, TABLES
+
+_FUNCTIONS = (
+    """CREATE FUNCTION market_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'append-only: ' || TG_TABLE_NAME;
+END $$""",
+    """CREATE FUNCTION market_balance_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF pg_trigger_depth() < 2 OR TG_OP NOT IN ('INSERT', 'UPDATE') THEN
+        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'append-only: balance follows the transfers';
+    END IF;
+    RETURN NULL;
+END $$""",
+    """CREATE FUNCTION market_open_balance() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    INSERT INTO balance (ledger_account_id, amount_minor) VALUES (NEW.id, 0);
+    RETURN NULL;
+END $$""",
+    # The row is locked as by FOR NO KEY UPDATE, which a foreign key's FOR KEY SHARE does not wait for: FOR UPDATE would deadlock.
+    """CREATE FUNCTION market_move_balance() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    wallet text := CASE WHEN NEW.debit_kind = 'wallet' THEN NEW.debit_id ELSE NEW.credit_id END;
+    change bigint := CASE WHEN NEW.debit_kind = 'wallet' THEN -NEW.amount_minor ELSE NEW.amount_minor END;
+BEGIN
+    PERFORM 1 FROM balance WHERE ledger_account_id = wallet FOR NO KEY UPDATE;
+    UPDATE balance SET amount_minor = amount_minor + change WHERE ledger_account_id = wallet;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'transfer_balance: no balance is kept of ' || wallet;
+    END IF;
+    RETURN NULL;
+END $$""",
+    """CREATE FUNCTION market_refund_fits() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    paid bigint;
+BEGIN
+    SELECT amount_minor INTO paid FROM transfer WHERE id = NEW.reverses_id AND kind = 'sale' FOR NO KEY UPDATE;
+    IF paid IS NULL OR paid < (SELECT sum(amount_minor) FROM transfer WHERE reverses_id = NEW.reverses_id) THEN
+        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'transfer_refund: more than was paid';
+    END IF;
+    RETURN NULL;
+END $$""",
+)
+
+_POSTGRES = (
+    # A body is a few kilobytes; lz4 packs them at a tenth of the cost, where the server was built with it.
+    """DO $$ BEGIN
+    ALTER TABLE journal ALTER COLUMN body SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN NULL;
+END $$""",
+    """CREATE TRIGGER balance_kept BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON balance
+    FOR EACH STATEMENT EXECUTE FUNCTION market_balance_is_kept()""",
+    """CREATE TRIGGER ledger_account_balance AFTER INSERT ON ledger_account
+    FOR EACH ROW WHEN (NEW.kind = 'wallet') EXECUTE FUNCTION market_open_balance()""",
+    """CREATE TRIGGER transfer_moves AFTER INSERT ON transfer
+    FOR EACH ROW WHEN (NEW.debit_kind = 'wallet' OR NEW.credit_kind = 'wallet') EXECUTE FUNCTION market_move_balance()""",
+    """CREATE TRIGGER transfer_refund_fits AFTER INSERT ON transfer
+    FOR EACH ROW WHEN (NEW.kind = 'refund') EXECUTE FUNCTION market_refund_fits()""",
+)
+
+_FOLD = """(SELECT COALESCE(SUM(CASE WHEN credit_id = {0} THEN amount_minor ELSE -amount_minor END), 0) FROM transfer
+        WHERE account_id = (SELECT owner_id FROM ledger_account WHERE id = {0}) AND {0} IN (debit_id, credit_id))"""
+_FOLDS = {column: _FOLD.format(f"NEW.{column}") for column in ("ledger_account_id", "debit_id", "credit_id")}
+
+# An outer INSERT OR IGNORE makes the statements of a trigger OR IGNORE too: what has to be refused is raised, not left to a check.
+_SQLITE = {
+    "balance_not_deleted": """BEFORE DELETE ON balance
+BEGIN
+    SELECT RAISE(ABORT, 'append-only: balance follows the transfers');
+END""",
+    "balance_not_invented": """BEFORE INSERT ON balance
+WHEN NEW.amount_minor IS NOT {ledger_account_id}
+    OR EXISTS (SELECT 1 FROM balance WHERE ledger_account_id = NEW.ledger_account_id)
+BEGIN
+    SELECT RAISE(ABORT, 'append-only: balance follows the transfers');
+END""",
+    "balance_not_changed": """BEFORE UPDATE ON balance
+WHEN NEW.ledger_account_id IS NOT OLD.ledger_account_id OR NEW.amount_minor IS NOT {ledger_account_id}
+BEGIN
+    SELECT RAISE(ABORT, 'append-only: balance follows the transfers');
+END""",
+    "ledger_account_balance": """AFTER INSERT ON ledger_account WHEN NEW.kind = 'wallet'
+BEGIN
+    INSERT INTO balance (ledger_account_id, amount_minor) VALUES (NEW.id, 0);
+END""",
+    "transfer_covered": """BEFORE INSERT ON transfer WHEN NEW.debit_kind = 'wallet'
+    AND NOT EXISTS (SELECT 1 FROM balance WHERE ledger_account_id = NEW.debit_id AND amount_minor >= NEW.amount_minor)
+BEGIN
+    SELECT RAISE(ABORT, 'balance_not_negative');
+END""",
+    "transfer_moves_debit": """AFTER INSERT ON transfer WHEN NEW.debit_kind = 'wallet'
+BEGIN
+    UPDATE balance SET amount_minor = amount_minor - NEW.amount_minor WHERE ledger_account_id = NEW.debit_id;
+    SELECT RAISE(ABORT, 'transfer_balance')
+    WHERE (SELECT amount_minor FROM balance WHERE ledger_account_id = NEW.debit_id) IS NOT {debit_id};
+END""",
+    "transfer_moves_credit": """AFTER INSERT ON transfer WHEN NEW.credit_kind = 'wallet'
+BEGIN
+    UPDATE balance SET amount_minor = amount_minor + NEW.amount_minor WHERE ledger_account_id = NEW.credit_id;
+    SELECT RAISE(ABORT, 'transfer_balance')
+    WHERE (SELECT amount_minor FROM balance WHERE ledger_account_id = NEW.credit_id) IS NOT {credit_id};
+END""",
+    "transfer_refund_fits": """AFTER INSERT ON transfer WHEN NEW.kind = 'refund'
+BEGIN
+    SELECT RAISE(ABORT, 'transfer_refund: more than was paid')
+    WHERE COALESCE((SELECT amount_minor FROM transfer WHERE id = NEW.reverses_id AND kind = 'sale'), 0)
+        < (SELECT SUM(amount_minor) FROM transfer WHERE reverses_id = NEW.reverses_id);
+END""",
+    "journal_recorded_now": """BEFORE INSERT ON journal WHEN NEW.recorded_at <> strftime('%Y-%m-%dT%H:%M:%SZ', 'now')
+BEGIN
+    SELECT RAISE(ABORT, 'journal_recorded_at: the database says when');
+END""",
+}
+
+SQLITE_KEEPERS = frozenset(name for name in _SQLITE if name.startswith(("ledger_account_balance", "transfer_moves")))
+"""The triggers of SQLite that may write a balance."""
+
+
+def postgres_triggers() -> Iterator[str]:
+    """Give the functions and triggers of PostgreSQL."""
+    yield from _FUNCTIONS
+    for table in APPEND_ONLY:
+        yield (
+            f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION market_append_only()"
+        )
+    yield from _POSTGRES
+
+
+def sqlite_triggers() -> Iterator[str]:
+    """Give the triggers of SQLite."""
+    for table in APPEND_ONLY:
+        refusal = f"SELECT RAISE(ABORT, 'append-only: {table}');"
+        yield _refusing(f"{table}_not_updated", f"BEFORE UPDATE ON {table}", refusal)
+        yield _refusing(f"{table}_not_deleted", f"BEFORE DELETE ON {table}", refusal)
+        yield _refusing(f"{table}_not_replaced", f"BEFORE INSERT ON {table} WHEN {_taken(TABLES[table])}", refusal)
+    for name, body in _SQLITE.items():
+        yield f"CREATE TRIGGER {name} {body.format(**_FOLDS)}"
+
+
+def _refusing(name: str, when: str, body: str) -> str:
+    return f"CREATE TRIGGER {name} {when}\nBEGIN\n    {body}\nEND"
+
+
+def _taken(table: Table) -> str:
+    """Say when a row would take another's place: INSERT OR REPLACE deletes that one, and with SQLite's defaults unheard."""
+    rules = (rule for rule in table.constraints if isinstance(rule, UniqueConstraint | PrimaryKeyConstraint))
+    keys = sorted(tuple(column.name for column in rule.columns) for rule in rules)
+    least = [key for key in keys if not any(set(other) < set(key) for other in keys)]
+    tests = (" AND ".join(f"{name} = NEW.{name}" for name in key) for key in least)
+    return " OR ".join(f"EXISTS (SELECT 1 FROM {table.name} WHERE {test})" for test in tests)  # noqa: S608  (names)

@@ -1,0 +1,119 @@
+"""Sign a licence: the terms that were read, who is bound, and each affirmation by itself, sealed when none is missing."""
+
+from dataclasses import dataclass
+
+from dayzero.market.chain import canonical
+from dayzero.market.errors import RefusedError
+from dayzero.market.model import Allowed, Row, Signing, Values
+from dayzero.market.ports import Desk, Market
+from dayzero.market.rows import known, text
+
+LICENCE_SCHEMA = "dayzero/licence/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Terms as a buyer reads them: their row, and the rows of what is affirmed, in order."""
+
+    terms: Values
+    affirmations: tuple[Values, ...]
+
+
+def read_terms(desk: Desk, terms_id: str) -> Offer:
+    """Read terms with what is affirmed under them."""
+    terms = known(desk, "terms", f"terms {terms_id}", id=terms_id)
+    return Offer(terms, desk.every("terms_affirmation", terms_id=terms_id))
+
+
+def signed_rows(desk: Desk, signature_id: str, account_id: str, terms_id: str, signing: Signing, at: str) -> list[Row]:  # noqa: PLR0913, PLR0917  (each column that it fills)
+    """Write a signature, its affirmations and its seal.
+
+    Raises:
+        RefusedError: Other terms were read than those of the offer, an affirmation is missing or another was made, or a name is
+            empty (``signature-unfit``).
+    """
+    offer = read_terms(desk, terms_id)
+    _check(offer, signing)
+    signature = {
+        "id": signature_id,
+        "account_id": account_id,
+        "terms_id": terms_id,
+        "terms_sha256": signing.terms_sha256,
+        "entity": signing.entity.strip(),
+        "signer": signing.signer.strip(),
+        "authority": signing.authority.strip(),
+        "signed_at": at,
+    }
+    rows = [Row("signature", signature)]
+    for ord_, sha256 in enumerate(signing.affirmations, start=1):
+        said: Values = {"signature_id": signature_id, "ord": ord_, "prev_ord": ord_ - 1 or None}
+        rows.append(Row("signature_affirmation", {**said, "terms_id": terms_id, "sha256": sha256}))
+    seal = {"signature_id": signature_id, "account_id": account_id, "terms_id": terms_id}
+    return [*rows, Row("signature_seal", {**seal, "last_ord": len(signing.affirmations), "at": at})]
+
+
+def licence_document(market: Market, allowed: Allowed, download_id: str) -> str:
+    """Write the licence that a download is under, as canonical JSON, so that the kit's folder says whose copy it is.
+
+    Args:
+        market: The market.
+        allowed: What the download rests on.
+        download_id: The download's entry in the books.
+    """
+    return market.books.read(lambda desk: canonical(_document(desk, allowed, download_id)))
+
+
+def _document(desk: Desk, allowed: Allowed, download_id: str) -> dict[str, object]:
+    entitlement, version = allowed.entitlement, allowed.version
+    product = known(desk, "product", "product", id=version["product_id"])
+    account = known(desk, "account", "account", id=entitlement["account_id"])
+    return {
+        "schema": LICENCE_SCHEMA,
+        "package": product["name"],
+        "version": version["version"],
+        "kit_sha256": version["kit_sha256"],
+        "account": account["name"],
+        "entitlement": entitlement["id"],
+        "maintenance": allowed.subscription_id or None,
+        "download": download_id,
+        "licence": _licence(desk, entitlement),
+    }
+
+
+def _licence(desk: Desk, entitlement: Values) -> dict[str, object] | None:
+    if entitlement["signature_id"] is None:
+        return None
+    signature = known(desk, "signature", "signature", id=entitlement["signature_id"])
+    offer = read_terms(desk, text(signature, "terms_id"))
+    return {
+        "signature": signature["id"],
+        "entity": signature["entity"],
+        "signer": signature["signer"],
+        "authority": signature["authority"],
+        "signed_at": signature["signed_at"],
+        "terms": offer.terms["body"],
+        "terms_sha256": signature["terms_sha256"],
+        "affirmations": [
+            {"kind": row["kind"], "text": row["body"], "sha256": row["sha256"]} for row in offer.affirmations
+        ],
+    }
+
+
+def _check(offer: Offer, signing: Signing) -> None:
+    if signing.terms_sha256 != offer.terms["sha256"]:
+        raise _unfit("other terms were signed than those of the offer", "Read the terms again, and sign those.")
+    asked = tuple(text(row, "sha256") for row in offer.affirmations)
+    for number, (row, sha256) in enumerate(zip(offer.affirmations, asked, strict=True)):
+        if number >= len(signing.affirmations) or signing.affirmations[number] != sha256:
+            raise _unfit(f"the affirmation on {row['kind']} was not made", "Make each affirmation by itself.")
+    if len(signing.affirmations) != len(asked):
+        raise _unfit("more was affirmed than the terms ask for", "Make each affirmation once.")
+    for what in ("entity", "signer", "authority"):
+        if not getattr(signing, what).strip():
+            raise _unfit(
+                f"the {what} is not named", "Name the licensed entity, the signer, and the signer's authority."
+            )
+
+
+def _unfit(why: str, hint: str) -> RefusedError:
+    return RefusedError("signature-unfit", why, hint=hint)

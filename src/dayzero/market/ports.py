@@ -1,0 +1,88 @@
+"""What the market needs from outside: books that keep one transaction whole, providers of payment, a clock and new names."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from dayzero.market.model import Deed, Event, Order, Session, Value, Values
+
+T = TypeVar("T")
+
+
+class Desk(Protocol):
+    """One transaction on the books."""
+
+    def one(self, table: str, /, **equal: Value) -> Values | None:
+        """Read the row that has these values, ``None`` where there is none."""
+        ...
+
+    def every(self, table: str, /, **equal: Value) -> tuple[Values, ...]:
+        """Read all rows that have these values, by their keys."""
+        ...
+
+    def expect(self, *asked: tuple[str, Values]) -> None:
+        """Say what will be read next, each a table and its values: books that are far away fetch it together. No answer changes."""
+        ...
+
+    def record(self, deed: Deed) -> None:
+        """Append the rows of a deed, and its entry in the account's chain, at most once a transaction."""
+        ...
+
+    def append_block(self, block: Values) -> None:
+        """Append a block; only who owns the books may."""
+        ...
+
+
+class Books(Protocol):
+    """The books of a market, wherever they are kept."""
+
+    def write(self, account: str, work: Callable[[Desk], T]) -> T:
+        """Have a transaction done that nobody else does for this account meanwhile; it is kept whole or not at all.
+
+        ``work`` may be called again where the database asks for it, so it does nothing but read and record.
+        """
+        ...
+
+    def read(self, work: Callable[[Desk], T]) -> T:
+        """Have something read as of one moment."""
+        ...
+
+
+class PaymentProvider(Protocol):
+    """Where money comes from outside."""
+
+    @property
+    def name(self) -> str:
+        """What the books call it."""
+        ...
+
+    def begin(self, order: Order, title: str) -> Session:
+        """Open a page on which the order is paid; asked twice for one order, it is the same page."""
+        ...
+
+    def read_event(self, body: bytes, headers: Mapping[str, str]) -> Event:
+        """Read a delivery, once its signature holds.
+
+        Raises:
+            IntegrityError: It is forged, changed, or too old.
+        """
+        ...
+
+    def refund(self, order: Order, payment: str, amount_minor: int, key: str) -> None:
+        """Send money back; asked twice with one key, it goes once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Market:
+    """A market at work.
+
+    Attributes:
+        books: Its books.
+        now: The clock: UTC, RFC 3339, to the second.
+        new_id: Gives a name that nothing has yet; names sort by when they were given.
+    """
+
+    books: Books
+    now: Callable[[], str]
+    new_id: Callable[[], str]

@@ -1,0 +1,217 @@
+"""Stripe, offline: deliveries are signed here as Stripe signs them and read by its library; its API is a server on loopback."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+import pytest
+from stripe import WebhookSignature
+from tests.market import books
+
+from dayzero.adapters.payments.stripe import StripeAccount, StripePayments
+from dayzero.core.errors import IntegrityError, RemoteError
+from dayzero.market.audit import audit
+from dayzero.market.entitlement import access
+from dayzero.market.model import Allowed, Order
+from dayzero.market.order import read_order
+from dayzero.market.refund import Refund, refund
+from dayzero.market.settlement import begin_payment, receive
+
+SECRET = "whsec_test"  # noqa: S105  (it opens nothing)
+PRICE = books.ENTERPRISE
+
+
+class Api(BaseHTTPRequestHandler):
+    """As much of Stripe's API as the market asks for; it remembers what was asked."""
+
+    asked: list[tuple[str, str, dict[str, list[str]]]]
+    fails: list[int]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.asked.append((self.path, self.headers["Idempotency-Key"], parse_qs(body)))
+        status = self.fails.pop() if self.fails else 200
+        answer = {"id": "cs_1", "object": "checkout.session", "url": "https://pay.invalid/cs_1"}
+        if status != 200:
+            answer = {"error": {"message": "No such customer", "type": "invalid_request_error"}}
+        content = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def api() -> Iterator[tuple[str, type[Api]]]:
+    handler = type("Handler", (Api,), {"asked": [], "fails": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", handler
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def payments(api: str = "") -> StripePayments:
+    pages = {"success_url": "https://m.invalid/ok", "cancel_url": "https://m.invalid/no"}
+    return StripePayments(StripeAccount(api_key="sk_test", webhook_secret=SECRET, api=api, **pages))
+
+
+def delivery(kind: str, order: str, amount: int = PRICE, *, event: str = "", at: int | None = None, **more: object):
+    """Make a delivery as Stripe signs it: body and headers."""
+    thing = {"object": "thing", "currency": "eur", "payment_intent": "pi_1", "metadata": {"order_id": order}, **more}
+    if kind.startswith("checkout"):
+        thing |= {
+            "client_reference_id": order,
+            "amount_total": amount,
+            "payment_status": more.get("payment_status", "paid"),
+        }
+    elif kind == "charge.refunded":
+        thing |= {"amount": PRICE, "amount_refunded": amount}
+    else:
+        thing |= {"amount": amount}
+    said = {"id": event or f"evt_{kind}_{amount}", "object": "event", "type": kind, "data": {"object": thing}}
+    body = json.dumps(said)
+    header = WebhookSignature.generate_signature_header(body, SECRET, timestamp=at)
+    return body.encode(), {"Stripe-Signature": header}
+
+
+PAID = "checkout.session.completed"
+
+
+@pytest.fixture
+def order(market, shop) -> Order:
+    return books.buy_signed(market, shop, provider="stripe")
+
+
+def held(market, shop) -> bool:
+    return isinstance(access(market, shop.buyer, "kimi-k3", "1.0.0"), Allowed)
+
+
+def test_a_right_exists_only_once_the_money_is_there(market, shop, order):
+    assert (order.state, order.entitlement_id, held(market, shop)) == ("pending", "", False)
+    got = receive(market, payments(), *delivery(PAID, order.id))
+    assert (got.effect, got.order.state, held(market, shop)) == ("recorded", "paid", True)
+    again = receive(market, payments(), *delivery(PAID, order.id))
+    assert (again.effect, again.order.state) == ("duplicate", "paid")
+    assert audit(market).findings == ()
+
+
+def test_a_bank_transfer_that_is_promised_is_not_there_yet(market, shop, order):
+    promised = delivery(PAID, order.id, event="e1", payment_status="unpaid")
+    assert receive(market, payments(), *promised).order.state == "pending"
+    assert not held(market, shop)
+    came = delivery("checkout.session.async_payment_succeeded", order.id, event="e2")
+    assert receive(market, payments(), *came).order.state == "paid"
+    late = delivery(PAID, order.id, event="e3")  # the same payment, spoken of once more
+    assert receive(market, payments(), *late).order.state == "paid"
+    assert market.books.read(lambda desk: len(desk.every("transfer"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("kinds", "state"),
+    [
+        (("expired",), "void"),
+        (("expired", "paid"), "paid"),
+        (("paid", "expired"), "paid"),
+        (("refunded", "paid"), "refunded"),
+        (("paid", "refunded"), "refunded"),
+        (("half", "paid", "refunded"), "refunded"),
+        (("refunded", "half", "paid"), "refunded"),
+        (("half", "paid"), "paid"),
+        (("disputed", "paid", "paid"), "refunded"),
+    ],
+)
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_the_order_of_deliveries_does_not_matter(market, shop, order, kinds, state):
+    made = {
+        "paid": delivery(PAID, order.id),
+        "expired": delivery("checkout.session.expired", order.id, payment_intent=None),
+        "refunded": delivery("charge.refunded", order.id, PRICE),
+        "half": delivery("charge.refunded", order.id, PRICE // 2),
+        "disputed": delivery("charge.dispute.funds_withdrawn", order.id, PRICE),
+    }
+    for kind in kinds:
+        got = receive(market, payments(), *made[kind])
+    assert got.order.state == state
+    assert held(market, shop) == (state == "paid")
+    assert audit(market).findings == ()
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_dispute_that_names_no_order_is_matched_by_its_payment(market, shop, order):
+    receive(market, payments(), *delivery(PAID, order.id))
+    dispute = delivery("charge.dispute.funds_withdrawn", order.id, metadata={})
+    assert receive(market, payments(), *dispute).order.state == "refunded"
+    assert not held(market, shop)
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_what_stripe_did_not_sign_is_not_read(market, order):
+    body, headers = delivery(PAID, order.id)
+    old, old_headers = delivery(PAID, order.id, at=int(time.time()) - 301)
+    changed = body.replace(b"eur", b"usd")
+    for bad, given in (
+        (changed, headers),
+        (body, {}),
+        (body, {"Stripe-Signature": "t=1,v1=abc"}),
+        (body, {"Stripe-Signature": "nonsense"}),
+        (old, old_headers),
+        (b"\xff\xfe", headers),
+    ):
+        with pytest.raises(IntegrityError):
+            receive(market, payments(), bad, given)
+    assert market.books.read(lambda desk: desk.every("provider_event")) == ()
+    assert receive(market, payments(), body, {k.lower(): v for k, v in headers.items()}).order.state == "paid"
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"id": "e", "object": "event", "type": "x", "data": []}', "nonsense"])
+def test_a_signed_delivery_that_is_no_event_is_refused(content):
+    header = WebhookSignature.generate_signature_header(content, SECRET)
+    with pytest.raises(IntegrityError):
+        payments().read_event(content.encode(), {"Stripe-Signature": header})
+
+
+def test_money_that_does_not_fit_is_credit_and_money_for_nobody_is_named(market, shop, order):
+    less = receive(market, payments(), *delivery(PAID, order.id, PRICE - 1, payment_intent="pi_less"))
+    assert (less.order.state, held(market, shop)) == ("pending", False)
+    receive(market, payments(), *delivery(PAID, order.id))
+    twice = receive(market, payments(), *delivery(PAID, order.id, event="again", payment_intent="pi_2"))
+    assert twice.order.state == "paid"
+    balances = market.books.read(lambda desk: [row["amount_minor"] for row in desk.every("balance")])
+    assert balances == [2 * PRICE - 1]
+    assert audit(market).findings == ()
+    assert receive(market, payments(), *delivery(PAID, "an order of another shop", event="x")).effect == "unmatched"
+    assert [finding.kind for finding in audit(market).findings] == ["provider"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_the_page_is_opened_once_and_a_refund_goes_once(market, owner, shop, order, api):
+    address, handler = api
+    stripe = payments(address)
+    session = begin_payment(market, stripe, order, "K3 enterprise")
+    assert session == begin_payment(market, stripe, order, "K3 enterprise")
+    path, key, asked = handler.asked[0]
+    assert (path, key) == ("/v1/checkout/sessions", f"checkout-{order.id}")
+    assert asked["line_items[0][price_data][unit_amount]"] == [str(PRICE)]
+    assert asked["payment_intent_data[metadata][order_id]"] == [order.id]
+    receive(market, payments(), *delivery(PAID, order.id))
+    handler.fails.append(400)
+    wanted = Refund(order_id=order.id, key="r1", reason="asked")
+    with pytest.raises(RemoteError, match="No such customer"):
+        refund(owner, wanted, stripe)
+    assert refund(owner, wanted, stripe).state == "refunded"
+    path, key, asked = handler.asked[-1]
+    assert (path, key, asked["payment_intent"], asked["amount"]) == ("/v1/refunds", "refund-r1", ["pi_1"], [str(PRICE)])
+    receive(market, payments(), *delivery("charge.refunded", order.id, PRICE))
+    assert read_order(market, shop.buyer, order.id).state == "refunded"
+    assert market.books.read(lambda desk: len(desk.every("transfer", kind="refund"))) == 1
+    assert audit(market).findings == ()

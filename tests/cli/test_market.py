@@ -1,0 +1,140 @@
+"""``dayzero market``, end to end in SQLite: what the operator types, and what is printed and answered."""
+
+import csv
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.market import books
+
+from dayzero.cli.main import run
+from dayzero.market.model import AFFIRMATION_KINDS, Purchase
+from dayzero.market.order import buy
+from dayzero.wiring.market import shipped_terms
+
+TERMS = """
+title = "Enterprise licence"
+body = "The recipe is configuration and documentation.\\nThe licensee keeps it to itself.\\n"
+""" + "".join(f'\n[[affirmation]]\nkind = "{each.kind}"\nbody = "{each.body}"\n' for each in books.TERMS.affirmations)
+
+
+@pytest.fixture
+def typed(tmp_path, monkeypatch, capsys):
+    """Type commands in a folder with a market, a terms file, a definition and a kit."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DAYZERO_MARKET", str(tmp_path / "market.db"))
+    Path("terms.toml").write_text(TERMS, encoding="utf-8")
+    Path("package.toml").write_text("name = 'kimi-k3'", encoding="utf-8")
+    Path("kit.zip").write_bytes(b"kit")
+
+    def type_(line: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert run(["market", *line.split()]) == code, capsys.readouterr().err
+        said = capsys.readouterr()
+        return (said.out if code != 2 else said.err).strip()
+
+    return type_
+
+
+@pytest.fixture
+def opened(typed):
+    """Put a package on offer, and give a buyer credit, by commands alone."""
+    typed("init")
+    typed("threshold EUR 500000")
+    typed("version kimi-k3 1.0.0 --definition package.toml --kit kit.zip")
+    terms = typed("terms terms.toml")
+    price = f"tier enterprise kimi-k3 --version 1.0.0 --amount-minor 900000 --currency EUR --terms {terms}"
+    found = {"terms": terms, "tier": typed(price), "buyer": typed("account acme")}
+    typed("grant acme 2000000 EUR --key invoice-1 --why prepaid")
+    return found
+
+
+def sell(opened, clock) -> str:
+    with books.market_at("market.db", clock) as market:
+        asked = Purchase(account_id=opened["buyer"], key="k", tier_id=opened["tier"], signing=books.signing())
+        return buy(market, asked).id
+
+
+def test_a_market_is_made_stocked_sold_from_refunded_and_audited(typed, opened, clock):
+    assert typed("terms terms.toml") == opened["terms"]
+    first = typed("grant acme 2000000 EUR --key invoice-1 --why prepaid")
+    assert first == typed("grant acme 2000000 EUR --key invoice-1 --why prepaid")
+    order = sell(opened, clock)
+    assert typed("audit").startswith("proven\nchecked: ")
+    assert typed(f"refund {order} --key r1 --why asked --amount-minor 1") == f"order {order} is paid"
+    assert typed(f"refund {order} --key r2 --why asked") == f"order {order} is refunded"
+    assert typed("audit").startswith("proven")
+    assert typed("export -o ledger.csv") == "ledger.csv: 4 transfers"
+    rows = list(csv.DictReader(Path("ledger.csv").read_text(encoding="utf-8").splitlines()))
+    moved = {(row["kind"], row["debit"], row["credit"], row["amount_minor"]) for row in rows}
+    assert moved == {
+        ("grant", "house:grants", "acme:wallet", "2000000"),
+        ("sale", "acme:wallet", "house:revenue", "900000"),
+        ("refund", "house:revenue", "acme:wallet", "1"),
+        ("refund", "house:revenue", "acme:wallet", "899999"),
+    }
+
+
+def test_a_price_above_the_threshold_without_terms_is_refused(typed, opened):
+    said = typed("tier dear kimi-k3 --version 1.0.0 --amount-minor 500001 --currency EUR", 2)
+    assert said.startswith("error: a price above 500000 EUR needs a signed licence\nhint: ")
+    assert opened["tier"]
+
+
+def test_rights_and_offers_are_taken_back(typed, opened, clock):
+    sell(opened, clock)
+    with books.market_at("market.db", clock) as market:
+        held = market.books.read(lambda desk: desk.every("entitlement"))[0]["id"]
+    assert typed(f"revoke {held} --reason breach --why resold") == f"entitlement {held} is revoked"
+    assert "revoked before" in typed(f"revoke {held} --reason breach --why resold", 2)
+    assert typed(f"withdraw {opened['tier']} --why dearer") == f"{opened['tier']} is sold no more"
+    assert typed("notice kimi-k3 1.0.0 --kind yanked --why gone") == "kimi-k3 1.0.0: yanked"
+    assert len(typed("provider stripe EUR")) == 32
+    assert typed("audit").startswith("proven")
+
+
+def test_the_audit_names_a_changed_row_and_answers_four(typed, opened, clock):
+    sell(opened, clock)
+    typed_key(typed)
+    assert Path(typed("checkpoint --sign market.key.pem -o outside")).is_file()
+    said = json.loads(typed("audit --checkpoints outside --key market.pub.pem --output-format json"))
+    assert (said["schema"], said["findings"], said["checkpoints"]) == ("dayzero/market/v1", [], 1)
+    plain = sqlite3.connect("market.db", isolation_level=None)
+    plain.execute("DROP TRIGGER signature_not_updated")
+    plain.execute("UPDATE signature SET entity = 'Evil GmbH'")
+    plain.close()
+    said = typed("audit", 4)
+    assert "entity is 'Evil GmbH', recorded was 'Acme GmbH'" in said
+    assert "refuted: the books were changed" in said
+
+
+def typed_key(typed) -> None:
+    assert run(["keys", "new", "market"]) == 0
+    assert typed("--help")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("audit", "no market is there"),
+        ("audit --database mysql://u@h/d", "cannot use the database"),
+        ("init --app-role web", "SQLite has no roles"),
+    ],
+)
+def test_what_cannot_be_used_is_said(typed, line, says):
+    assert says in typed(line, 2)
+
+
+def test_the_terms_that_come_with_dayzero_ask_for_the_four_affirmations(typed):
+    typed("init")
+    assert typed("terms") == typed("terms")
+    assert tuple(entry.kind for entry in shipped_terms().affirmations) == AFFIRMATION_KINDS
+
+
+def test_terms_that_are_none_are_refused(typed):
+    typed("init")
+    for content in ("title = 'x'", "nonsense", "title='x'\nbody='y'\naffirmation = []"):
+        Path("terms.toml").write_text(content, encoding="utf-8")
+        assert "error: " in typed("terms terms.toml", 2)
+    assert "cannot read" in typed("terms gone.toml", 2)
