@@ -51,6 +51,25 @@ def test_a_kept_archive_that_was_damaged_is_made_again(tmp_path):
     assert PackedFiles("a 1", packed(wheel, tmp_path / "packs")).read("a.py") == b"x = 1\n"
 
 
+@pytest.mark.parametrize(("field", "value"), [(16, 1), (10, 0), (20, 3), (24, 7), (42, 1 << 30)])
+def test_a_member_of_a_kept_archive_that_is_not_what_its_directory_says_is_refused(tmp_path, field, value):
+    pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "x = 1\n"}), tmp_path / "packs")
+    content = bytearray(pack.read_bytes())
+    at = next(
+        one for one in range(len(content)) if content[one : one + 4] == b"PK\1\2" and content[one + 46 :][:4] == b"a.py"
+    )
+    struct.pack_into("<H" if field == 10 else "<I", content, at + field, value)  # checksum, method, sizes, offset
+    pack.write_bytes(content)
+    with pytest.raises(InputError, match=r"a 1 cannot be read"):
+        PackedFiles("a 1", pack).read("a.py")
+
+
+def test_a_kept_file_of_no_length_is_kept(tmp_path):
+    pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "", "a/b.py": "x" * 100_000}), tmp_path / "packs")
+    files = PackedFiles("a 1", pack)
+    assert (files.read("a.py"), files.read("a/b.py")) == (b"", b"x" * 100_000)
+
+
 def test_a_wheel_whose_record_lists_another_file_is_not_used(tmp_path):
     wheel = make_wheel(tmp_path, "a", "1", {"a.py": "x = 1\n"}, wrong=["a.py"])
     with pytest.raises(IntegrityError, match=r"a\.py is not the file that the wheel's RECORD lists"):

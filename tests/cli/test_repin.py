@@ -175,6 +175,32 @@ def test_a_release_whose_wheel_is_damaged_is_undecided_and_the_others_are_still_
     assert document["newest"]["version"] == "0.5.17"
 
 
+def test_a_pre_release_that_is_kept_here_is_no_newer_pin(folder, capsys):
+    for version in ("0.5.17", "0.6.0rc1"):
+        run(["audit", "--engine", f"sglang=={version}"])
+    capsys.readouterr()
+    assert repin(folder, "--offline", "--output-format", "json") == 0
+    assert [one["version"] for one in json.loads(capsys.readouterr().out)["releases"]] == ["0.5.17"]
+
+
+def test_the_packages_own_flags_are_asked_about(folder, capsys):
+    text = DEFINITION.replace("[serving]\n", '[serving]\nflags = ["--fast"]\n', 1)
+    (folder / "k3" / "package.toml").write_text(text)
+    assert repin(folder) == 3
+    assert "Does this version of the engine take these flags" in capsys.readouterr().out
+
+
+def test_a_kernel_library_that_the_release_does_not_pin_is_read_as_the_package_pins_it(folder, capsys):
+    make_wheel(folder / "shelf", "fast-kernels", "1.0", {"fast_kernels/__init__.py": "x = 1\n"})
+    release(folder / "shelf", "0.5.18", **{"sglang/__init__.py": "from fast_kernels import gone\n"})
+    kernels = '[[kernels]]\nlibrary = "fast"\ndistribution = "fast-kernels"\nversion = "1.0"\n\n[system]'
+    (folder / "k3" / "package.toml").write_text(DEFINITION.replace("[system]", kernels, 1))
+    assert repin(folder) == 0
+    printed = capsys.readouterr().out
+    assert "0.5.18  refuted    the module fast_kernels has no name gone in fast-kernels==1.0" in printed
+    assert "Newest proven: sglang 0.5.17" in printed
+
+
 def test_measurements_of_the_old_pins_are_named_and_those_of_others_not(folder, capsys):
     content = b"ready\n"
     raw = RawFile(

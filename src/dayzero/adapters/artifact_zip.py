@@ -3,6 +3,8 @@
 import base64
 import csv
 import hashlib
+import mmap
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -17,7 +19,12 @@ LARGEST_TOTAL_BYTES = 16 << 30
 _MOST_FILES = 400_000
 _MOST_TIMES = 1100  # deflate packs a run of one byte about 1030 times smaller
 _SMALL_BYTES = 1 << 20
-_DAMAGE = (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError)
+_LOCAL = struct.Struct(
+    "<4s22xHH"
+)  # a member's own header: its signature, and how long its name and its extra field are
+_DAMAGE = (
+    OSError, struct.error, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError,
+)  # fmt: skip
 
 
 class ZipFiles:
@@ -41,6 +48,7 @@ class ZipFiles:
             raise self._damaged(str(error)) from error
         self._members = {one.filename: one for one in self._archive.infolist() if not one.is_dir()}
         self._refuse_bombs()
+        self._mapped = _mapped(source) if isinstance(source, Path) and not recorded else None
 
     @property
     def artifact(self) -> str:
@@ -71,7 +79,7 @@ class ZipFiles:
         if self.size(name) > LARGEST_TEXT_BYTES:
             raise InputError(f"{self._artifact}: {name} is larger than 64 MiB", hint="Audit a build without it.")
         try:
-            content = self._archive.read(name)
+            content = self._archive.read(name) if self._mapped is None else _unpacked(self._mapped, self._members[name])
         except _DAMAGE as error:
             raise self._damaged(f"{name}: {error}") from error
         if self._recorded:
@@ -134,3 +142,21 @@ class ZipFiles:
 
     def _damaged(self, why: str) -> InputError:
         return InputError(f"{self._artifact} cannot be read: {why}", hint="Fetch it again from where it was published.")
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    """Map an archive of the project's own making: thousands of its members are read, and each costs half as much so."""
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _unpacked(archive: mmap.mmap, member: zipfile.ZipInfo) -> bytes:
+    """Unpack one member and hold it to the checksum that the archive's directory has."""
+    if member.compress_type != zipfile.ZIP_DEFLATED or member.flag_bits & 1:
+        raise zipfile.BadZipFile("it is packed in another way than it was written")
+    signature, name_bytes, extra_bytes = _LOCAL.unpack_from(archive, member.header_offset)
+    start = member.header_offset + _LOCAL.size + name_bytes + extra_bytes
+    content = zlib.decompress(archive[start : start + member.compress_size], -zlib.MAX_WBITS, max(member.file_size, 1))
+    if signature != b"PK\x03\x04" or len(content) != member.file_size or zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile("its checksum is another one")
+    return content

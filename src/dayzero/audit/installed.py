@@ -2,9 +2,10 @@
 
 import ast
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import TypeVar, cast
 
 from packaging.utils import canonicalize_name
 
@@ -14,6 +15,7 @@ from dayzero.core.errors import DayzeroError, InputError
 from dayzero.core.verdict import Place
 
 _LARGEST_BYTES = 16 << 20
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -164,11 +166,13 @@ class Installed:
         engine: The engine's distribution.
         others: Its libraries.
         python: The Python modules of all of them.
+        answers: What was worked out from it, by who did; see :func:`once`.
     """
 
     engine: Distribution
     others: tuple[Distribution, ...]
     python: PythonFiles = field(init=False, repr=False)
+    answers: dict[Callable[..., object], object] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "python", PythonFiles(self.distributions))
@@ -182,3 +186,15 @@ class Installed:
         """Give a distribution by its name in any spelling, ``None`` where it is not installed."""
         wanted = canonicalize_name(name)
         return next((one for one in self.distributions if one.name == wanted), None)
+
+
+def once(work: Callable[[Installed], _Answer]) -> Callable[[Installed], _Answer]:
+    """Make a function work once for each set of distributions; its answer lives as long as that set does."""
+
+    @wraps(work)
+    def answered(installed: Installed) -> _Answer:
+        if work not in installed.answers:
+            installed.answers[work] = work(installed)
+        return cast("_Answer", installed.answers[work])
+
+    return answered

@@ -60,8 +60,8 @@ def audit_folder(folder: Path, question: Question, progress: Callable[[str], Non
             described += [_with_model(one.path, _settled(launch, question), models, progress) for launch in found]
     asked = rules()
     answers: dict[_Described, Answered] = {}
-    with uncollected():
-        for release in sorted({str(one.launch.code) for one in described if isinstance(one.launch.code, Release)}):
+    for release in sorted({str(one.launch.code) for one in described if isinstance(one.launch.code, Release)}):
+        with uncollected(one_of_many=True):
             answers |= _of_release(release, described, question, asked, progress)
     unknown = {one: _unknown(one) for one in described if not isinstance(one.launch.code, Release)}
     return FolderAudit(

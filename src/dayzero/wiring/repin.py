@@ -102,9 +102,9 @@ def repin(name: str, config: str, *, offline: bool, progress: Callable[[str], No
     asked = rules()
     found: list[Candidate] = []
     conditions: tuple[tuple[ReleaseCondition, Verdict], ...] = ()
-    with uncollected():
-        for version in _newer(offered, pinned.version):
-            progress(f"auditing {package.name} on {pinned.distribution} {version}")
+    for version in _newer(offered, pinned.version):
+        progress(f"auditing {package.name} on {pinned.distribution} {version}")
+        with uncollected(one_of_many=True):
             candidate, installed = _candidate(package, version, store, asked, (model, missing), offline=offline)
             first = not any(isinstance(one.verdict, Proven) for one in found)
             found.append(candidate)

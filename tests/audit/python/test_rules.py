@@ -273,10 +273,35 @@ def test_a_plugin_that_imports_what_the_engine_no_longer_has_matters_where_it_is
     assert seen(installed) == ["python-plugin opt-in lib/integrations/eng.py:1"]
 
 
+@pytest.mark.parametrize(
+    ("asks", "found"),
+    [
+        ("from eng.old import Tokenizer", 1),
+        ("import eng.old", 1),
+        ("def f():\n    from eng import gone", 1),
+        ("from importlib import import_module\nold = import_module('eng.old')", 0),
+        ("x = 1  # as eng.old does it", 0),
+    ],
+)
+def test_a_plugin_is_looked_into_where_it_imports_the_engine_and_not_for_what_it_says_of_it(
+    asks: str, found: int
+) -> None:
+    installed = pair("", {"lib/__init__.py": "", "lib/integrations/eng.py": asks})
+    assert len(seen(installed)) == found
+
+
 def test_a_file_that_cannot_be_parsed_is_said_not_to_be_checked() -> None:
     asked = Subject(installed=pair("import lib\ndef (", F), engine="eng")
     (one,) = [one for rule in RULES for one in rule.check(asked)]
     assert isinstance(one, NotChecked)
+
+
+@pytest.mark.parametrize(("start", "needed"), [("from eng import run", True), ("x = 1", False)])
+def test_a_file_that_cannot_be_parsed_leaves_the_answer_open_where_a_start_imports_it(start, needed):
+    texts = {"eng/__init__.py": start, "eng/run.py": "import lib\ndef ("}
+    (one,) = [one for rule in RULES for one in rule.check(Subject(installed=pair(texts, F), engine="eng"))]
+    assert isinstance(one, NotChecked)
+    assert one.needed is needed
 
 
 def test_a_library_that_is_not_installed_is_not_asked() -> None:

@@ -10,6 +10,8 @@ Definer: TypeAlias = Function | ast.ClassDef
 DEFINERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FIELDS = ("body", "orelse", "finalbody")
+# What holds statements that are not a function's or a class's own.
+_BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.TryStar, ast.AsyncFor, ast.AsyncWith, ast.Match)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ def bindings(body: Sequence[ast.stmt], *, always: bool = True, tried: bool = Fal
     for statement in body:
         for name in _bound(statement):
             yield Binding(name=name, statement=statement, always=always, tried=tried)
-        if isinstance(statement, DEFINERS):
+        if not isinstance(statement, _BLOCKS):
             continue
         caught = tried or (isinstance(statement, ast.Try) and bool(statement.handlers))
         for field in _FIELDS:

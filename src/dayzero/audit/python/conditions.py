@@ -3,17 +3,30 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Protocol
 
 from dayzero.audit.finding import Applies
 from dayzero.audit.python.context import Condition
 
 _LONGEST = 90
-_SM = re.compile(r"(?<![a-z0-9])sm_?(\d{2,3})(?![0-9])", re.IGNORECASE)
+# sm120, sm_90, SM100, and inside a class's name: FlashInferSM120Attention.
+_SM = re.compile(r"(?:(?<![A-Za-z0-9])[sS][mM]_?|(?<=[a-z])SM)(\d{2,3})(?![0-9])")
 _FAMILY = re.compile(r"is_device_capability_family\((\d+)\)")
 _AT_LEAST = re.compile(r"has_device_capability\((\d+)\)")
 _EXACTLY = re.compile(r"is_sm(\d{2,3})_supported|is_device_capability\((\d+)\)")
 _MODEL = re.compile(r"/models/(?:\w+/)*?([a-z][a-z0-9_]+?)(?:/|\.py)")
+# What the path of a file says of the layers that it is for, and what a whole config.json of a model with such layers speaks of.
+_LAYERS = (
+    ("MLA", re.compile(r"(?:^|[/_])mla(?=[/_.])"), re.compile(r"lora_rank|mla|index_topk")),
+    ("experts", re.compile(r"(?:^|[/_])moe(?=[/_.])"), re.compile(r"expert|moe")),
+    (
+        "linear attention",
+        re.compile(r"(?:^|[/_])(?:mamba|gdn|kda)(?=[/_.])"),
+        re.compile(r"linear_|mamba|ssm|conv_kernel|gdn|kda|delta|layer_types|block_type|pattern"),
+    ),
+)
+_WHOLE = "num_hidden_layers"
 _FLAG = re.compile(r"\b(?:server_args|envs?|args|\w*config)\.(\w+)|\b(?:self\.|_)*((?:use|enable|disable)_\w+)")
 
 
@@ -100,6 +113,21 @@ def model_applies(model: str, subject: Served) -> Applies:
     return Applies.YES if any(_plain(model) in word or word in _plain(model) for word in own) else Applies.NO
 
 
+def layers_of(path: str) -> str:
+    """Name the kind of layer that a file is for; ``""`` where it is for any."""
+    return next((kind for kind, spelled, _ in _LAYERS if spelled.search(path)), "")
+
+
+def layers_apply(path: str, subject: Served) -> Applies:
+    """Say whether a file may be for a kind of layer that the model has; only a whole ``config.json`` shows that it has none."""
+    kind = layers_of(path)
+    words = set(_keys(subject.model or {}))
+    if not kind or _WHOLE not in words:
+        return Applies.YES
+    speaks = next(asked for of, _, asked in _LAYERS if of == kind)
+    return Applies.YES if any(map(speaks.search, words)) else Applies.NO
+
+
 def named_by_model(word: str, subject: Served) -> str:
     """Name the setting of the model's ``config.json`` whose value is that word; ``""`` where none is."""
     return next((key for key, value in _pairs(subject.model or {}) if value.casefold() == word.casefold()), "")
@@ -113,6 +141,14 @@ def flags_apply(flags: tuple[str, ...], subject: Served) -> Applies:
     )
 
 
+def chosen_by_flags(path: str, subject: Served) -> str:
+    """Name the flag whose value is the name of a file, as one is that chooses a backend; ``""`` where none is."""
+    name = _plain(path.rpartition("/")[2].removesuffix(".py"))
+    words = [part for word in subject.flags for part in word.split("=", 1)]
+    chosen = (pair for pair in pairwise(words) if pair[0].startswith("--") and _plain(pair[1]) == name)
+    return " ".join(next(chosen, ()))
+
+
 def _plain(word: str) -> str:
     return re.sub(r"[^a-z0-9]", "", word.lower())
 
@@ -123,6 +159,13 @@ def _pairs(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             yield key, value
         elif isinstance(value, Mapping):
             yield from _pairs(value)
+
+
+def _keys(config: Mapping[str, object]) -> Iterator[str]:
+    for key, value in config.items():
+        yield key
+        if isinstance(value, Mapping):
+            yield from _keys(value)
 
 
 def _texts(config: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[str]:

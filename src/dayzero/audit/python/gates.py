@@ -194,9 +194,25 @@ class Gates:
         if word in {"bool", "callable"} and test.args:
             return self.truth(test.args[0], scope, names, depth - 1) if word == "bool" else None
         if word in {"all", "any"}:
-            return None
+            return self._over(test, scope, names, depth, stop=word == "any")
         value = value_of(self.world, scope, test.func)
         return self.function(value, depth - 1) if isinstance(value, FunctionValue) else None
+
+    def _over(self, test: ast.Call, scope: Scope, names: Names, depth: int, *, stop: bool) -> Answer:
+        """Answer for ``all(... for x in (a, b))`` and ``any``, round by round, where the text shows the rounds."""
+        match test.args:
+            case [
+                ast.GeneratorExp(elt=inner, generators=[ast.comprehension(target=target, iter=over, ifs=[])])
+                | ast.ListComp(elt=inner, generators=[ast.comprehension(target=target, iter=over, ifs=[])])
+            ]:
+                rounds = names.get(over.id, over) if isinstance(over, ast.Name) else over
+            case _:
+                return None
+        if not isinstance(rounds, ast.List | ast.Tuple) or len(rounds.elts) > _MOST_ROUNDS:
+            return None
+        each = ({**names, **_unpacked(target, one)} for one in rounds.elts)
+        answers = [self.truth(inner, scope, known, depth - 1) for known in each]
+        return stop if stop in answers else None if None in answers else not stop
 
     def _named(  # noqa: PLR0911  (one answer a kind of name)
         self, name: str, scope: Scope, names: Names, depth: int

@@ -8,10 +8,13 @@ from dayzero.audit.finding import Applies, Finding, Severity
 from dayzero.audit.python.bindings import FUNCTIONS
 from dayzero.audit.python.conditions import (
     Served,
+    chosen_by_flags,
     flags_apply,
     flags_of,
     gpu_applies,
     gpu_of,
+    layers_apply,
+    layers_of,
     model_applies,
     model_of,
     named_by_model,
@@ -135,6 +138,14 @@ def _judged(  # noqa: PLR0911  (one answer a reason)
         return _of_module(study, outer, subject)
     if lane := _lane_closed(study, lack):
         return _Judgement(severity=Severity.DOWNGRADE, because=f"; {lane}")
+    if refusal := _refused(study, lack):
+        owner, test = refusal
+        return _Judgement(
+            severity=Severity.OPT_IN,
+            because=f"; {owner} refuses by itself: {test} is False",
+            when=f"{owner} is made although {test} is False",
+            applies=Applies.UNKNOWN,
+        )
     if isinstance(lack.what, Absent) and (probe := _foreseen(study, lack.what)):
         return _Judgement(
             severity=Severity.OPT_IN,
@@ -229,12 +240,19 @@ def _on_path(study: Study, lack: Lack, subject: Served) -> _Judgement:
     ]
     said += [f"{closing[0]} is not at its default"] if closing else []
     said = said or [f"{names or lack.module.name} runs"]
-    fit = (gpu_applies(gpu, subject.capability), model_applies(model, subject))
+    layers = layers_apply(path, subject)
+    fit = (gpu_applies(gpu, subject.capability), model_applies(model, subject), layers)
+    said = [f"model with {layers_of(path)}"] if layers is Applies.NO else said
     applies = Applies.NO if Applies.NO in fit else Applies.UNKNOWN
     if gpu and model and set(fit) == {Applies.YES}:
         applies = Applies.YES
     if opt_in and applies is not Applies.NO:
         applies = flags_apply(flags, subject)
+    if applies is Applies.UNKNOWN and (chosen := chosen_by_flags(path, subject)):
+        applies, said = Applies.YES, [chosen, *said]
+    if applies is Applies.UNKNOWN and (others := study.loads.for_others(lack.module.name, subject)):
+        applies = Applies.NO
+        said = [f"model {' or '.join(others[:_MOST_SHOWN])}, whose files alone lead here"]
     open_gate = _fail_open(study, lack)
     return _Judgement(
         severity=Severity.OPT_IN if opt_in else Severity.PATH,
@@ -295,6 +313,25 @@ def _lane_closed(study: Study, lack: Lack) -> str:
             if definition and study.gates.function(FunctionValue(definition)) is False:
                 return f"{owner.qualname}.{method.name} is False on this build, so that another lane is taken"
     return ""
+
+
+def _refused(study: Study, lack: Lack) -> tuple[str, str] | None:
+    """Name the class around a line whose constructor asks for something that this build lacks, and what it asks."""
+    owner = lack.context.scope.owner
+    body = owner.node.body if owner and owner.node else []
+    made = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    for statement in made[0].body if made and owner else []:
+        match statement:
+            case ast.Assert(test=test):
+                wanted_to_hold, asked = True, test
+            case ast.If(test=test, body=[*_, ast.Raise()]):
+                wanted_to_hold, asked = False, test
+            case _:
+                continue
+        answer = study.gates.truth(asked, owner.inner(made[0]), {}) if owner else None
+        if owner and answer is not None and answer != wanted_to_hold:
+            return owner.qualname, _short(asked if wanted_to_hold else ast.UnaryOp(op=ast.Not(), operand=asked))
+    return None
 
 
 def _foreseen(study: Study, absent: Absent) -> str:

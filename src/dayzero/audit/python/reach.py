@@ -18,10 +18,8 @@ from dayzero.core.verdict import Place
 
 _MOST_MODULES = 400
 # import a, b / from .a import b / from a import (b, c), also over several lines and with comments.
-_MARGIN = re.compile(
-    rb"^(?:import[ \t]+([^\n#]*)|from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\((?:[^)#]|#[^\n]*)*\)|(?:[^\n\\]|\\\r?\n)*))",
-    re.MULTILINE,
-)
+_IMPORT = rb"(?:import[ \t]+([^\n#]*)|from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\((?:[^)#]|#[^\n]*)*\)|(?:[^\n\\]|\\\r?\n)*))"
+_MARGIN, _ANYWHERE = (re.compile(start + _IMPORT, re.MULTILINE) for start in (rb"^", rb"^[ \t]*"))
 _MOST_CALLS = 4
 _MOST_CALLERS = 16
 # Folders with the code for GPUs of other makers, which a start on this one does not import.
@@ -93,6 +91,10 @@ class Reach:
         self._seen.clear()
         return self._way_to(module)
 
+    def may_import(self, module: str) -> bool:
+        """Say whether a start may import a module: what it imports at the left margin, under whatever condition."""
+        return module in self._from_start()
+
     def imported_with(self, module: str, architectures: Iterable[str]) -> Way | None:
         """Say how the modules that hold a model's classes import a module; ``None`` where they are not shown to."""
         roots = frozenset(one for name in architectures for one in self._holders(name))
@@ -153,14 +155,14 @@ class Reach:
     def _from_start(self) -> set[str]:
         """Give all that a start can import by lines at the left margin, read as text: what is not among it need not be parsed."""
         modules = self.world.python.modules
-        waiting = [one for name in self.startup.modules for one in _with_parents(name)] if not self._margin else []
+        waiting = [one for name in self.startup.modules for one in with_parents(name)] if not self._margin else []
         while waiting:
             name = waiting.pop()
             if name in modules and name not in self._margin and name.split(".", 1)[0] in self.packages:
                 self._margin.add(name)
                 text = self.world.python.text(name)
-                for spelled in _spelled(text, name, package=modules[name].path.endswith("__init__.py")):
-                    waiting += _with_parents(spelled)
+                for asked in spelled(text, name, package=modules[name].path.endswith("__init__.py")):
+                    waiting += with_parents(asked)
         return self._margin
 
     def _importers(self, module: str) -> Iterator[tuple[str, int]]:
@@ -251,14 +253,22 @@ class Reach:
         return found if isinstance(found, Module) else None
 
 
-def _with_parents(name: str) -> list[str]:
+def with_parents(name: str) -> list[str]:
+    """Give a module and the packages above it, which its import imports too."""
     parts = name.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
-def _spelled(text: bytes, module: str, *, package: bool) -> Iterator[str]:
-    """Name what the import statements at the left margin of a text may import; some of it may be no module."""
-    for found in _MARGIN.finditer(text):
+def spelled(text: bytes, module: str, *, package: bool, margin: bool = True) -> Iterator[str]:
+    """Name what the import statements of a text may import; some of it may be no module.
+
+    Args:
+        text: The file.
+        module: Its module.
+        package: Whether that is a package.
+        margin: Whether only statements at the left margin count.
+    """
+    for found in (_MARGIN if margin else _ANYWHERE).finditer(text):
         plain, dots, source, names = (one.decode("utf-8", "replace") if one else "" for one in found.groups())
         if plain:
             yield from re.findall(r"[\w.]+", plain)

@@ -19,7 +19,7 @@ class Names:
 
     def __init__(self, body: list[ast.stmt]) -> None:
         self._body = body
-        self.answers: dict[str, Value] = {}
+        self.answers: dict[str, Value | None] = {}
         self.inside: dict[int, Scope] = {}
 
     @cached_property

@@ -2,17 +2,17 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from dayzero.audit.installed import Distribution, Installed
+from dayzero.audit.installed import Distribution, Installed, once
 from dayzero.audit.python.approach import Approaches, Calls
 from dayzero.audit.python.defaults import Defaults
 from dayzero.audit.python.gates import Gates
 from dayzero.audit.python.lanes import Lane, closed_lanes
+from dayzero.audit.python.loads import Loads
 from dayzero.audit.python.reach import Reach, startup_of
 from dayzero.audit.python.survey import Lack, Survey
 from dayzero.audit.python.world import World
@@ -39,6 +39,7 @@ class Study:
         lanes: Its own probes that are false on this build.
         approaches: Who leads to a line.
         defaults: What holds while nothing is set.
+        loads: Which models a module is there for.
     """
 
     installed: Installed
@@ -53,24 +54,27 @@ class Study:
     lanes: tuple[Lane, ...]
     approaches: Approaches
     defaults: Defaults
+    loads: Loads
 
     def distribution_of(self, module: str) -> Distribution | None:
         """Say who holds a module."""
         return self.installed.python.packages.get(module.split(".", 1)[0])
 
 
-@lru_cache(maxsize=2)
+@once
 def engine_study(installed: Installed) -> Study:
     """Study what the engine asks of its libraries."""
     targets = frozenset(top for top, of in installed.python.packages.items() if of is not installed.engine)
     return _study(installed, installed.engine, targets)
 
 
-@lru_cache(maxsize=2)
+@once
 def plugin_studies(installed: Installed) -> tuple[Study, ...]:
-    """Study what each library asks of the engine, where one does."""
+    """Study what each library asks of the engine, where one does; a library's prose speaks of many engines, its imports of few."""
     targets = frozenset(top for top, of in installed.python.packages.items() if of is installed.engine)
-    studies = (_study(installed, other, targets) for other in installed.others)
+    tops = b"|".join(re.escape(one.encode()) for one in sorted(targets))
+    asking = re.compile(rb"\b(?:import|from)[ \t]+(?:" + tops + rb""")\b|["'](?:""" + tops + rb""")[.:"']""")
+    studies = (_study(installed, other, targets, asking) for other in installed.others if targets)
     return tuple(study for study in studies if study.speaking)
 
 
@@ -99,7 +103,9 @@ def wanted(asker: Distribution, library: Distribution) -> str:
     return ""
 
 
-def _study(installed: Installed, asker: Distribution, targets: frozenset[str]) -> Study:
+def _study(
+    installed: Installed, asker: Distribution, targets: frozenset[str], asking: re.Pattern[bytes] | None = None
+) -> Study:
     python = installed.python
     packages = frozenset(top for top, of in python.packages.items() if of is asker) - targets
     words = tuple(one.encode() for one in sorted(targets))
@@ -107,7 +113,7 @@ def _study(installed: Installed, asker: Distribution, targets: frozenset[str]) -
         name
         for package in sorted(packages)
         for name in (python.holding(*words, below=package) if words else ())
-        if not _NOT_SERVED.search(name)
+        if not _NOT_SERVED.search(name) and (asking is None or asking.search(python.text(name)))
     )
     world = World(python, packages, frozenset(speaking))
     lacks = tuple(lack for name in speaking for lack in Survey(world, targets).module(name))
@@ -128,4 +134,5 @@ def _study(installed: Installed, asker: Distribution, targets: frozenset[str]) -
         reach=reach,
         approaches=Approaches(world, packages, calls),
         defaults=Defaults(world, packages),
+        loads=Loads(world, packages),
     )

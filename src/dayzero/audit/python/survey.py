@@ -4,10 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from dayzero.audit.python.bindings import FUNCTIONS, Definer
-from dayzero.audit.python.context import Context, caught_by, leaves, suppressed
+from dayzero.audit.python.context import Condition, Context, caught_by, leaves, suppressed
 from dayzero.audit.python.evaluate import value_of
 from dayzero.audit.python.scope import Scope
 from dayzero.audit.python.signatures import Arguments, Misfit, misfit
@@ -94,6 +94,7 @@ class Survey:
     lacks: list[Lack] = field(default_factory=list)
     _contexts: dict[int, Context] = field(default_factory=dict)
     _stored: frozenset[str] = frozenset()
+    _narrowing: dict[int, tuple[ast.Call, ...]] = field(default_factory=dict)
 
     def module(self, name: str) -> list[Lack]:
         """Give what the module lacks, in the order of its text."""
@@ -216,18 +217,20 @@ class Survey:
 
     def _narrowed(self, node: ast.expr, context: Context) -> Value:
         """Evaluate, believing what ``isinstance`` on the way says of a name."""
-        plain = isinstance(node, ast.Name | ast.Attribute)
-        for condition in reversed(context.conditions):
-            for test in _all_of(condition.test) if condition.holds else (condition.test,):
-                match test:
-                    case ast.Call(func=ast.Name(id="isinstance"), args=[subject, of]) if plain and ast.unparse(
-                        subject
-                    ) == ast.unparse(node):
-                        found = value_of(self.world, context.scope, of) if condition.holds else Opaque()
-                        return Instance(found.definition) if isinstance(found, ClassValue) else Opaque()
-                    case _:
-                        continue
+        for condition in reversed(context.conditions) if isinstance(node, ast.Name | ast.Attribute) else ():
+            for subject, of in (test.args for test in self._asking(condition)):
+                if ast.unparse(subject) == ast.unparse(node):
+                    found = value_of(self.world, context.scope, of) if condition.holds else Opaque()
+                    return Instance(found.definition) if isinstance(found, ClassValue) else Opaque()
         return value_of(self.world, context.scope, node)
+
+    def _asking(self, condition: Condition) -> tuple[ast.Call, ...]:
+        """Give the calls of ``isinstance`` that a condition answers for certain."""
+        key = id(condition)
+        if key not in self._narrowing:
+            tests = _all_of(condition.test) if condition.holds else (condition.test,)
+            self._narrowing[key] = tuple(one for one in tests if _asks_isinstance(one))
+        return self._narrowing[key]
 
     def _call(self, node: ast.Call, context: Context) -> None:
         if last_name(node.func) not in _PROBES:
@@ -380,6 +383,10 @@ def _all_of(test: ast.expr) -> Iterator[ast.expr]:
             yield from _all_of(one)
     else:
         yield test
+
+
+def _asks_isinstance(test: ast.expr) -> TypeGuard[ast.Call]:
+    return isinstance(test, ast.Call) and last_name(test.func) == "isinstance" and len(test.args) == 2  # noqa: PLR2004
 
 
 def _among(value: Value) -> tuple[Value, ...]:

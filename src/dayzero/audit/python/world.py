@@ -111,6 +111,7 @@ class World:
             bound = scope.names.found.get(name, ())
             parameter = _parameter(scope.function, name) if scope.function else None
             if not bound and parameter is None:
+                answers[name] = None
                 return None
             answers[name] = Opaque()  # what is asked again while it is answered is circular
             given = (self._parameter_value(parameter, scope, name),) if parameter else ()

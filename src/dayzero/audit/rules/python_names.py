@@ -6,6 +6,7 @@ from dayzero.audit.finding import Finding, NotChecked
 from dayzero.audit.python.judge import judge
 from dayzero.audit.python.study import engine_study
 from dayzero.audit.python.values import Absent
+from dayzero.audit.python_source import module_name
 from dayzero.audit.rules import Rule, Subject
 
 
@@ -19,7 +20,8 @@ class PythonNames:
         """Give what is imported in vain, and which files could not be read for it."""
         study = engine_study(subject.installed)
         for place in study.unread:
-            yield NotChecked(what=f"what {place.file} asks of the libraries", why=place.quote, needed=False)
+            needed = study.reach.may_import(module_name(place.file))
+            yield NotChecked(what=f"what {place.file} asks of the libraries", why=place.quote, needed=needed)
         for lack in study.lacks:
             if isinstance(lack.what, Absent) and lack.what.kind in {"module", "name"}:
                 yield judge(study, lack, subject, self.id)

@@ -3,44 +3,49 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
-from dayzero.audit.installed import Distribution, Installed
+from dayzero.audit.installed import Distribution, Installed, once
 from dayzero.audit.python_source import Module, statements_of
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
 
-_COMPARED = re.compile(rb"""[!=]=\s*["']v?\d+\.\d+""")
+_ID = "version-literal"
+# The second sign of == or !=, with a version behind it: a pattern that begins with one sign is sought eight times faster.
+_COMPARED = re.compile(rb"""=\s*["']v?\d+\.\d+""")
 _VERSION = re.compile(r"v?\d+(\.\d+)+[\w.+]*")
 
 
 class VersionLiterals:
     """Implements ``audit.rules.Rule``."""
 
-    id: str = "version-literal"
+    id: str = _ID
     question: str = "Is a path closed to the installed version of a library because it demands exactly another?"
 
     def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
         """Find ``if version != "1.2.3"`` with the version of an installed library."""
-        yield from _found(subject.installed, self.id)
+        yield from _found(subject.installed)
 
 
-@lru_cache(maxsize=2)
-def _found(installed: Installed, rule: str) -> tuple[Finding | NotChecked, ...]:
+@once
+def _found(installed: Installed) -> tuple[Finding | NotChecked, ...]:
     """Look through all files, once for whatever is to be served with them."""
     python = installed.python
     found: list[Finding | NotChecked] = []
     for module in python.holding(b"ersion"):
-        if module not in python.modules or not _COMPARED.search(python.read(module)):
+        if module not in python.modules or not _compares(python.read(module)):
             continue
         parsed = python.parsed(module)
         if isinstance(parsed, Module):
-            found += (one for scope in _scopes(parsed.tree) for one in _in_scope(rule, installed, parsed, scope))
+            found += (one for scope in _scopes(parsed.tree) for one in _in_scope(_ID, installed, parsed, scope))
         else:
             found.append(NotChecked(f"whether {parsed} demands a version", parsed.quote, needed=False))
     return tuple(found)
+
+
+def _compares(text: bytes) -> bool:
+    return any(text[one.start() - 1 : one.start()] in {b"!", b"="} for one in _COMPARED.finditer(text, 1))
 
 
 def _in_scope(rule: str, installed: Installed, module: Module, scope: ast.AST) -> Iterator[Finding]:

@@ -2,9 +2,11 @@
 
 import ast
 from collections import Counter
+from typing import Final
 
 from dayzero.audit.model import Facts, FactTable, Unread
 from dayzero.audit.ports import BuildFiles
+from dayzero.audit.python_source import nodes_of
 from dayzero.engines.vllm.source import Source, UnreadableError, parse, simple_name, text_of
 
 REGISTRY = "vllm/model_executor/models/registry.py"
@@ -99,12 +101,9 @@ def _merged(source: Source, tables: dict[str, ast.Dict], value: ast.expr) -> tup
 
 def _refuse_later_changes(source: Source, tables: set[str]) -> None:
     """Make sure that no table is bound twice or changed after its display, which the display could not tell."""
-    bound = Counter(
-        node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-    changed = {name for name in tables if bound[name] > 1} | (
-        tables & {_changed(node) for node in ast.walk(source.tree)}
-    )
+    nodes = nodes_of(source.tree)
+    bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    changed = {name for name in tables if bound[name] > 1} | (tables & set(map(_changed, nodes)))
     if changed:
         raise UnreadableError(f"{source.path} changes {', '.join(sorted(changed))} after writing it down")
 
@@ -118,3 +117,14 @@ def _changed(node: ast.AST) -> str:
             return simple_name(owner)
         case _:
             return ""
+
+
+class VllmRegistry:
+    """Reads vLLM's models, without what an engine plug-in needs besides; implements ``audit.architectures.ModelRegistry``."""
+
+    def read_architectures(self, files: BuildFiles) -> Facts:
+        """Read the model registry."""
+        return read_architectures(files)
+
+
+MODELS: Final = VllmRegistry()

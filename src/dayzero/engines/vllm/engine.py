@@ -15,7 +15,8 @@ from dayzero.engines.vllm.changes import changes, spread_in
 from dayzero.engines.vllm.dialect import VllmDialect
 from dayzero.engines.vllm.launch import launch
 from dayzero.engines.vllm.logs import looks_like_cause
-from dayzero.engines.vllm.memory import budget, memory_terms
+from dayzero.engines.vllm.memory.budget import budget
+from dayzero.engines.vllm.memory.host import memory_terms
 from dayzero.engines.vllm.misuse import misused
 from dayzero.engines.vllm.settings import read_settings, settings_in
 from dayzero.fit.cheapest import Change

@@ -24,8 +24,11 @@ def misused(words: tuple[str, ...], files: BuildFiles | None) -> tuple[str, ...]
         known = read_flags(files) if files is not None else {}
     except UnreadableError:
         known = {}
-    if not known:
-        return repeated(words, allowed=_REPEATABLE)
+    return misused_of(words, known) if known else repeated(words, allowed=_REPEATABLE)
+
+
+def misused_of(words: tuple[str, ...], known: Mapping[str, Flag]) -> tuple[str, ...]:
+    """Name each misuse by the flags of a parser that was read already."""
     return (*_set_twice(words, known), *_switches_with_a_value(words, known))
 
 

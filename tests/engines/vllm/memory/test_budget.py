@@ -13,7 +13,7 @@ from dayzero.core.hardware import parse_system
 from dayzero.core.parallelism import Parallelism
 from dayzero.core.quantities import Bytes
 from dayzero.core.verdict import Proven, Refuted
-from dayzero.engines.vllm.memory import budget
+from dayzero.engines.vllm.memory.budget import budget
 from dayzero.fit.check import fit
 from dayzero.fit.checkpoint import Basis, Checkpoint, Unknown
 from dayzero.fit.model import Budget, Component, Figure, FitPlan, State

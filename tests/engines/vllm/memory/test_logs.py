@@ -10,7 +10,7 @@ from tests.engines.vllm.memory.models import dense, kimi_k3
 
 from dayzero.core.hardware import parse_system
 from dayzero.core.parallelism import Parallelism
-from dayzero.engines.vllm.memory import budget
+from dayzero.engines.vllm.memory.budget import budget
 from dayzero.fit.checkpoint import Checkpoint
 from dayzero.fit.model import Budget, Component, FitPlan
 

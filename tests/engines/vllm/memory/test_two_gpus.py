@@ -8,7 +8,7 @@ from tests.engines.vllm.memory.models import dense
 from dayzero.core.hardware import parse_system
 from dayzero.core.parallelism import Parallelism
 from dayzero.core.verdict import Proven
-from dayzero.engines.vllm.memory import budget
+from dayzero.engines.vllm.memory.budget import budget
 from dayzero.fit.compare import measured_verdict
 from dayzero.fit.memory_log import GIB, Quantity
 from dayzero.fit.model import Budget, Component, FitPlan

@@ -9,7 +9,7 @@ from dayzero.core.errors import InputError
 from dayzero.core.hardware import parse_system
 from dayzero.core.parallelism import Parallelism
 from dayzero.core.verdict import Proven, Refuted, Undecided
-from dayzero.engines.vllm.memory import budget
+from dayzero.engines.vllm.memory.budget import budget
 from dayzero.engines.vllm.memory.flags import read_flags
 from dayzero.fit.check import fit
 from dayzero.fit.checkpoint import Checkpoint

@@ -9,7 +9,7 @@ from tests.engines.vllm.memory.models import dense
 from dayzero.core.hardware import parse_system
 from dayzero.core.parallelism import Parallelism
 from dayzero.core.quantities import Bytes
-from dayzero.engines.vllm.memory import budget
+from dayzero.engines.vllm.memory.budget import budget
 from dayzero.fit.architectures import checkpoint_of
 from dayzero.fit.checkpoint import Checkpoint
 from dayzero.fit.model import Budget, Component, Figure, FitPlan

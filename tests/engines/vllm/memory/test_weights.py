@@ -7,7 +7,7 @@ from tests.engines.vllm.memory.models import QWEN3_8B, checkpoint, tensor
 
 from dayzero.core.hardware import parse_system
 from dayzero.core.parallelism import Parallelism
-from dayzero.engines.vllm.memory import budget
+from dayzero.engines.vllm.memory.budget import budget
 from dayzero.fit.checkpoint import Tensor
 from dayzero.fit.model import Budget, Component, FitPlan
 

@@ -93,6 +93,15 @@ def test_what_is_refused_is_said_with_what_helps(parts, severity, words, advice)
     assert advice in found.resolution
 
 
+def test_what_a_flag_mends_is_advised_before_another_gpu():
+    platform = ENGINE["vllm/platforms/cuda.py"].replace("device_capability.major == 10", "device_capability.major >= 10")
+    fp8 = {"quantization_config": {"quant_method": "mxfp4", "kv_cache_quant_algo": "FP8"}}
+    asked = subject(engine=ENGINE | {"vllm/platforms/cuda.py": platform}, model=fp8, capability=(12, 0))
+    (found,) = (one for one in ATTENTION.check(asked) if isinstance(one, Finding))
+    assert "FAST_MLA: compute capability not supported; SLOW_MLA: kv_cache_dtype" in found.message
+    assert "--kv-cache-dtype auto, or use a release whose SLOW_MLA takes fp8" in found.resolution
+
+
 def test_a_refusal_for_another_reason_is_no_lost_lane():
     assert not list(ATTENTION.check(subject(model={"qk_nope_head_dim": 96})))
 

@@ -6,9 +6,10 @@ A condition that is not known is followed both ways, and what both lead to is th
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
-from dayzero.audit.python_source import Module, last_name
+from dayzero.audit.python_source import Module, last_name, nodes_of
 from dayzero.engines.vllm.capabilities.calls import Calls
 from dayzero.engines.vllm.capabilities.expressions import Frame, shown
 from dayzero.engines.vllm.capabilities.names import Binding, imported_from
@@ -66,6 +67,15 @@ class Machine(Calls):
     _steps = 0
     _depth = 0
 
+    @cached_property
+    def _generators(self) -> dict[int, bool]:
+        return {}
+
+    def _yields(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        if id(node) not in self._generators:
+            self._generators[id(node)] = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in nodes_of(node))
+        return self._generators[id(node)]
+
     def run(self, function: Function, args: tuple[object, ...], kwargs: Mapping[str, object], first: object) -> object:
         """Run a function of the files on arguments; ``first`` is what ``super()`` speaks for.
 
@@ -85,7 +95,7 @@ class Machine(Calls):
             strange = [one for one in function.node.decorator_list if last_name(one) not in _TRANSPARENT]
             if strange:
                 return self._decorated(function, strange, args, kwargs)
-            if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function.node)):
+            if self._yields(function.node):
                 return Unknown(f"{function.name} is a generator")
             return self._result(self._follow(list(function.node.body), frame))
         finally:

@@ -8,6 +8,7 @@ from dayzero.audit.architectures import QUESTION, Known, architectures_of, unreg
 from dayzero.audit.architectures import RULE as RULE_ID
 from dayzero.audit.finding import Finding, NotChecked
 from dayzero.audit.first_releases import first_release
+from dayzero.audit.model import FactTable
 from dayzero.audit.ports import BuildFiles
 from dayzero.audit.rules import Subject
 from dayzero.engines.vllm.architectures import REGISTRY, read_architectures
@@ -33,9 +34,10 @@ class VllmArchitecture:
             yield NotChecked(QUESTION, "the model's config.json names no architectures")
             return
         engine = subject.installed.engine
-        known = Known(
-            table=read_architectures(engine.files), resolution=_resolution(engine.files, names, engine.version)
-        )
+        table = read_architectures(engine.files)
+        if isinstance(table, FactTable) and any(map(table.find, names)):
+            return
+        known = Known(table=table, resolution=_resolution(engine.files, names, engine.version))
         yield from unregistered(subject, (*names, *_derived(engine.files, names)), known)
 
 

@@ -11,6 +11,7 @@ from dayzero.engines.vllm.capabilities.situation import Situation, situation
 
 _BLOCK = "block_size not supported"
 _IMPORT = "ImportError"
+_CACHE = ("kv_cache_dtype not supported",)
 
 
 class AttentionBackend:
@@ -83,11 +84,12 @@ def _when(made: Situation, choice: Choice) -> str:
 
 
 def _advice(made: Situation, choice: Choice) -> str:
-    nearest = min(choice.order, key=lambda one: len(one.reasons), default=None)
+    # What a flag mends is nearer than what takes another GPU.
+    nearest = min(choice.order, key=lambda one: (len(one.reasons), one.reasons != _CACHE), default=None)
     if nearest is None:
         return "Use another release of vLLM."
     reason = ", ".join(nearest.reasons)
-    if nearest.reasons == ("kv_cache_dtype not supported",):
+    if nearest.reasons == _CACHE:
         return f"Serve with --kv-cache-dtype auto, or use a release whose {nearest.name} takes {cache_type(made)}."
     return f"Use a release or a GPU where one of them is valid; {nearest.name} lacks only this: {reason}."
 

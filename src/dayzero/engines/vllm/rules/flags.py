@@ -11,7 +11,7 @@ from dayzero.audit.ports import BuildFiles
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
 from dayzero.engines.command_line import Given, given
-from dayzero.engines.vllm.misuse import misused
+from dayzero.engines.vllm.misuse import misused_of
 from dayzero.engines.vllm.settings import ENGINE_ARGS, Flag, read_flags, settings_in
 from dayzero.engines.vllm.source import UnreadableError
 
@@ -36,7 +36,7 @@ class VllmFlags:
             return
         for one in given(subject.flags):
             yield from self._one(one, known, files)
-        for words in misused(subject.flags, files):
+        for words in misused_of(subject.flags, known):
             yield self._finding(
                 f"{words}: vllm serve refuses that", _parser(files), "Give it once, as the parser takes it."
             )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
-from dayzero.audit.python_source import Module
+from dayzero.audit.python_source import Module, nodes_of
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.situation import Situation, dtype, situation
@@ -63,7 +63,7 @@ class GridLimit:
 
 def _grid(module: Module) -> Place | None:
     """Find a grid whose second dimension is sequences times heads."""
-    for node in ast.walk(module.tree):
+    for node in nodes_of(module.tree):
         match node:
             case ast.Tuple(
                 elts=[_, ast.BinOp(left=ast.Name(id="N"), op=ast.Mult(), right=ast.Name(id="H" | "HV")), *_]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
-from dayzero.audit.python_source import Module, last_name
+from dayzero.audit.python_source import Module, last_name, nodes_of, statements_of
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.attention import Layer, choose, layers
@@ -19,6 +19,7 @@ _FLASHINFER = "flashinfer.mla._core"
 _PLATFORM = "vllm.platforms.interface"
 _BACKEND = "FLASHINFER_MLA"
 _CHECK = re.compile(r"block_num % \((?P<tokens>\d+) / block_size\) != 0")
+_SWITCH = "require_aligned_block_table"
 _LINEAR = ("linear_attn_config", "mamba_d_state", "linear_num_key_heads", "mamba_num_heads")
 
 
@@ -81,7 +82,7 @@ class KvBlockAlignment:
 
 def _head_gaps(core: Module) -> Iterator[tuple[int, int, ast.Compare]]:
     """Find ``64 < num_heads_q < 128`` as the condition of a refusal."""
-    for node in ast.walk(core.tree):
+    for node in statements_of(core.tree):
         match node:
             case ast.If(
                 test=ast.Compare(
@@ -97,13 +98,11 @@ def _head_gaps(core: Module) -> Iterator[tuple[int, int, ast.Compare]]:
 
 def _alignment(core: Module) -> tuple[int, Place] | None:
     """Find the check of the block table, unless the caller of trtllm-gen switches it off."""
-    off = any(
-        isinstance(node, ast.keyword)
-        and node.arg == "require_aligned_block_table"
-        and "trtllm-gen" in ast.unparse(node)
-        for node in ast.walk(core.tree)
-    )
-    if off:
+    spoken = any(_SWITCH in line for line in core.lines)
+    if spoken and any(
+        isinstance(node, ast.keyword) and node.arg == _SWITCH and "trtllm-gen" in ast.unparse(node)
+        for node in nodes_of(core.tree)
+    ):
         return None
     for number, line in enumerate(core.lines, 1):
         if found := _CHECK.search(line):
@@ -115,7 +114,7 @@ def _aligned_by(made: Situation) -> tuple[int, Place | None]:
     """Find to how many tokens vLLM aligns blocks where a model uses MLA: ``max(alignment, 128)`` under ``use_mla``."""
     module = made.machine.program.module(_PLATFORM)
     where = None
-    for node in ast.walk(module.tree) if module else ():
+    for node in statements_of(module.tree) if module else ():
         match node:
             case ast.If(test=ast.Attribute(attr="use_mla"), body=body) if module:
                 sizes = [size for one in body for size in _raised_to(one)]
