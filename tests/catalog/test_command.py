@@ -50,13 +50,24 @@ def made(package: Package, value: str) -> Claim:
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
     """Give a folder with one of the definitions that travel with dayzero."""
-    folder = tmp_path / "packages"
-    shutil.copytree(definitions.package_file("demo-kimi-k3-tiny").parent, folder / "demo-kimi-k3-tiny")
-    return folder
+    home = tmp_path / "packages" / "demo-kimi-k3-tiny"
+    home.mkdir(parents=True)
+    shutil.copy(definitions.package_file("demo-kimi-k3-tiny"), home)
+    return home.parent
 
 
 def build(packages: Path, evidence: Path, site: Path, *more: str) -> int:
     return run(["catalog", "build", "--packages", str(packages), "--evidence", str(evidence), "-o", str(site), *more])
+
+
+def test_where_the_ledger_says_nothing_the_card_says_what_was_worked_out_for_its_own_system(tmp_path: Path) -> None:
+    home = tmp_path / "packages" / "kimi-k3-8xb300"
+    shutil.copytree(definitions.package_file("kimi-k3-8xb300").parent, home)
+    assert build(home.parent, tmp_path / "none", tmp_path / "site") == 0
+    fit = json.loads((tmp_path / "site/api/v1/packages/kimi-k3-8xb300/draft.json").read_bytes())["floor"]
+    assert fit["fit"] == "computed-fits"
+    assert fit["why"].endswith("The evidence ledger does not say whether it fits.")
+    assert "Fits, computed" in (tmp_path / "site/index.html").read_text(encoding="utf-8")
 
 
 def test_a_site_is_built_from_definitions_and_evidence(
@@ -66,7 +77,7 @@ def test_a_site_is_built_from_definitions_and_evidence(
     evidence = filed(tmp_path / "evidence", made(package, "532.4"))
     assert build(packages, evidence, tmp_path / "site") == 0
     out, err = capsys.readouterr()
-    assert "demo-kimi-k3-tiny 1.0.0: 532.4 tok/s (output rate, one stream); 1 of 9 numbers shown" in out
+    assert "demo-kimi-k3-tiny 1.0.0 (not released): 532.4 tok/s (output rate, one stream); 1 of 9 numbers shown" in out
     assert "The evidence ledger holds no claim demo-kimi-k3-tiny/c1-ttft-p50." in err
     assert "532.4 tok/s" in (tmp_path / "site/packages/demo-kimi-k3-tiny/index.html").read_text()
     assert (tmp_path / f"site/evidence/raw/{digest(ROWS)}").read_bytes() == ROWS
@@ -143,8 +154,11 @@ def test_a_card_shows_the_facts_of_its_verified_kit(tmp_path: Path, packages: Pa
         f"dayzero-verify {kit.name} --key owner.pub.pem",
     ):
         assert said in card
-    (listed,) = json.loads((tmp_path / "site/index.json").read_text())["packages"]
-    assert listed["kit"]["bytes"] == kit.stat().st_size
+    told = json.loads((tmp_path / "site/api/v1/packages/demo-kimi-k3-tiny/draft.json").read_text())
+    assert told["kit"]["bytes"] == kit.stat().st_size
+    handed_out = tmp_path / "site/packages/demo-kimi-k3-tiny/draft/kit"
+    assert (handed_out / kit.name).read_bytes() == kit.read_bytes()
+    assert len(list(handed_out.iterdir())) == 3
 
 
 def test_a_card_without_a_kit_says_that_none_was_given(tmp_path: Path, packages: Path):

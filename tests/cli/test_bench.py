@@ -25,7 +25,7 @@ from dayzero.cli.main import run
 from dayzero.core.workload import Workload
 from dayzero.wiring.endpoint import merged
 
-pytestmark = pytest.mark.usefixtures("quiet_machine")
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("quiet_machine")]
 
 STEADY = Behaviour(ttft_s=0.03, itl_s=0.003)
 SMALL = ("--requests", "12", "--warmup", "2", "--input-tokens", "40", "--output-tokens", "6", "--concurrency", "2")

@@ -1,5 +1,7 @@
-"""What is on offer? Cards and their listing, read from package definitions and the evidence ledger, never typed.
+"""What is on offer? Packages in all their versions, read from definitions, the release log and the evidence ledger, never typed.
 
-Nouns: a :class:`~dayzero.catalog.model.Card` shows one package, a :class:`~dayzero.catalog.model.Listing` all of them; each
-number on them is a :class:`~dayzero.catalog.model.Measurement` whose figure is shown, gone or absent.
+Nouns: a :class:`~dayzero.catalog.model.Card` shows one definition, and each number on it is a
+:class:`~dayzero.catalog.model.Measurement` whose figure is shown, gone or absent. An
+:class:`~dayzero.catalog.edition.Edition` is one version with what was published of it, an
+:class:`~dayzero.catalog.edition.Entry` a package with its versions, a :class:`~dayzero.catalog.edition.Catalog` all of them.
 """

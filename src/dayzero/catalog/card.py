@@ -1,8 +1,5 @@
 """Build one card from a package definition and the ledger. No number is typed, computed or remembered here."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from dayzero.catalog.model import (
     STEPS,
     Absent,
@@ -18,25 +15,34 @@ from dayzero.catalog.model import (
     StatusStep,
 )
 from dayzero.catalog.standing import read_gates
+from dayzero.catalog.told import About, Elsewhere
 from dayzero.catalog.words import floor_words, load_words, place_words, statistic_words
 from dayzero.core.errors import InputError
 from dayzero.core.package import ClaimRef, Package
-from dayzero.core.pins import Sha256
-from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.locator import Locator, PointerLocator, WholeFile
-from dayzero.evidence.model import Claim, RawFile
-from dayzero.evidence.state import Flag, Missing, Retracted, Standing, State, Unsupported, Withdrawn, Withheld
-from dayzero.evidence.subject import recipe_digest
+from dayzero.evidence.model import Claim
+from dayzero.evidence.state import (
+    ClaimState,
+    Corrected,
+    Flag,
+    Missing,
+    Retracted,
+    Standing,
+    Superseded,
+    Unsupported,
+    Withdrawn,
+    Withheld,
+)
 
 
 def build_card(
-    package: Package, ledger: Ledger, *, kit: KitFacts | None, statuses: tuple[StatusStep, ...], fit: Fit
+    package: Package, about: About, *, kit: KitFacts | None, statuses: tuple[StatusStep, ...], fit: Fit
 ) -> Card:
-    """Read what the card shows.
+    """Read what the card shows. Every number on it was measured on this recipe, also where another one was measured since.
 
     Args:
         package: The definition: it says which numbers are asked for.
-        ledger: The only place that a number may come from.
+        about: What the ledger says of the definition's recipe: the only place that a number may come from.
         kit: The kit, ``None`` where none was packed.
         statuses: What is known of the status ladder, in any order; a step left out is shown as not yet reached.
         fit: What is known of the hardware floor.
@@ -50,67 +56,62 @@ def build_card(
             f"{package.name} claims more than one headline number: {', '.join(headlines)}",
             hint="Leave headline = true on one of them.",
         )
-    recipe = recipe_digest(package.recipe)
-    sources = _Sources(recipe=recipe, states=ledger.standings(), raws=ledger.raw_files())
     return Card(
         package=package,
-        recipe=recipe,
+        recipe=about.recipe,
         floor=floor_words(package.recipe.system),
         fit=fit,
         ladder=_ladder(statuses),
-        gates=read_gates(package, ledger),
-        measurements=tuple(_measurement(package, ref, sources) for ref in package.claims),
+        gates=read_gates(package, about),
+        measurements=tuple(_measurement(package, ref, about) for ref in package.claims),
         kit=kit,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sources:
-    """What a number is judged by: the recipe that the card is about, and the ledger, read once."""
-
-    recipe: Sha256
-    states: Mapping[str, State]
-    raws: Mapping[Sha256, RawFile]
-
-
-def _measurement(package: Package, ref: ClaimRef, sources: _Sources) -> Measurement:
+def _measurement(package: Package, ref: ClaimRef, about: About) -> Measurement:
     slug = package.slug(ref)
     return Measurement(
         slug=slug,
         ref=ref,
         statistic=statistic_words(ref.parameters),
         load=load_words(ref.parameters, package.workload),
-        figure=_figure(ref, sources.states.get(slug, Missing(slug)), sources),
+        figure=_figure(ref, about.state(slug), about),
     )
 
 
-def _figure(ref: ClaimRef, state: State, sources: _Sources) -> Figure:
+def _figure(ref: ClaimRef, state: ClaimState | Missing | Elsewhere, about: About) -> Figure:
     match state:
         case Standing(claim=Claim() as claim, flags=flags):
-            return _stands(ref, claim, flags, sources)
-        case Standing(claim=other):
-            return Absent(f"The ledger's claim {other.slug} is not a measured number.")
+            other = _difference(ref, claim)
+            if other:
+                return Absent(f"The ledger's claim {claim.slug} is another number: {other}.")
+            if claim.raw not in about.told.raws:
+                return Absent(f"The raw file {claim.raw} under the claim {claim.slug} was never filed.")
+            return Shown(claim, about.told.raws[claim.raw], tuple(map(_mark, flags)))
         case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
             return Gone(kind=retraction.kind, reason=retraction.reason, at=retraction.at)
+        case other_state:
+            return Absent(_why(other_state))
+
+
+def _why(state: Standing | Superseded | Corrected | Unsupported | Withheld | Missing | Elsewhere) -> str:
+    match state:
+        case Elsewhere(claim=claim, gone=gone):
+            since = ", and taken back since" if gone else ""
+            return (
+                f"The claim {claim.slug} was measured on another recipe ({claim.subject}){since}; "
+                "this one is not measured yet."
+            )
+        case Corrected(claim=claim, correction=correction):
+            return f"The claim {claim.slug} was corrected, and not for this recipe: {correction.reason}"
         case Unsupported(claim=claim, missing=missing):
-            return Absent(f"The claim {claim.slug} rests on what does not stand: {', '.join(missing)}.")
+            return f"The claim {claim.slug} rests on what does not stand: {', '.join(missing)}."
         case Withheld(uncitable=uncitable):
-            return Absent(f"A value exists and is withheld: {uncitable.why}")
+            return f"A value exists and is withheld: {uncitable.why}"
         case Missing(slug=slug):
-            return Absent(f"The evidence ledger holds no claim {slug}.")
-
-
-def _stands(ref: ClaimRef, claim: Claim, flags: tuple[Flag, ...], sources: _Sources) -> Figure:
-    other = _difference(ref, claim)
-    if other:
-        return Absent(f"The ledger's claim {claim.slug} is another number: {other}.")
-    if claim.subject != sources.recipe:
-        return Absent(
-            f"The claim {claim.slug} was measured on another recipe ({claim.subject}); this one is not measured yet."
-        )
-    if claim.raw not in sources.raws:
-        return Absent(f"The raw file {claim.raw} under the claim {claim.slug} was never filed.")
-    return Shown(claim, sources.raws[claim.raw], tuple(map(_mark, flags)))
+            return f"The evidence ledger holds no claim {slug}."
+        case told:
+            return f"The ledger's claim {told.claim.slug} is not a measured number."
 
 
 def _mark(flag: Flag) -> Mark:

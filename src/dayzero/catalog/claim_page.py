@@ -17,11 +17,11 @@ from dayzero.catalog.page_model import (
     TrialRow,
 )
 from dayzero.catalog.quote import quote
+from dayzero.catalog.told import Told
 from dayzero.catalog.words import extraction_words, place_words
 from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
 from dayzero.evidence.derive import RULES
-from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import (
     Claim,
     Concern,
@@ -64,43 +64,60 @@ _WORDS: Mapping[type[State | ClaimState], PageState] = {
 }
 
 
-def claim_pages(ledger: Ledger, contents: Mapping[Sha256, bytes]) -> tuple[ClaimPage, ...]:
+def claim_pages(told: Told, contents: Mapping[Sha256, bytes]) -> tuple[ClaimPage, ...]:
     """Build the page of every slug, by slug.
 
     Args:
-        ledger: The ledger.
+        told: The ledger.
         contents: The raw files that lie beside the site; another one is named and not linked.
 
     Raises:
         InputError: A slug would stand in the place of another one's page.
     """
-    histories = ledger.histories()
+    histories = told.histories
     for slug in histories:
-        if _PAGE in slug.split("/"):
-            raise InputError(f"no page can be made for {slug}", hint=f"Call no part of a claim's slug {_PAGE}.")
-    told: dict[str, list[tuple[int, Record]]] = {slug: [] for slug in histories}
-    for entry in ledger.entries:
+        if _PAGE in slug.split("/") or any(part.endswith(".json") for part in slug.split("/")[:-1]):
+            raise InputError(
+                f"no page can be made for {slug}",
+                hint=f"Call no part of a claim's slug {_PAGE}, and none but the last something.json.",
+            )
+    said: dict[str, list[tuple[int, Record]]] = {slug: [] for slug in histories}
+    for entry in told.ledger.entries:
         slug = getattr(entry.record, "slug", "")
-        if slug in told:
-            told[slug].append((entry.seq + 1, entry.record))
-    sources = _Sources(
-        histories=histories, standings=ledger.standings(), told=told, raws=ledger.raw_files(), contents=contents
-    )
+        if slug in said:
+            said[slug].append((entry.seq + 1, entry.record))
+    sources = _Sources(told=told, said=said, contents=contents, resting=_resting(told))
     return tuple(_page(slug, sources) for slug in sorted(histories))
+
+
+def _resting(told: Told) -> Mapping[str, tuple[str, ...]]:
+    """Say for each slug what is said now, or was until it was taken back, and rests right on it, by slug."""
+    resting: dict[str, list[str]] = {}
+    for slug in sorted(told.standings):
+        match _statement(told.standings[slug]):
+            case Derived(inputs=cited) | Explanation(facts=cited):
+                for other in dict.fromkeys(cited):
+                    resting.setdefault(other, []).append(slug)
+            case _:
+                pass
+    return {slug: tuple(others) for slug, others in resting.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sources:
     """The ledger, read once, and the raw files."""
 
-    histories: Mapping[str, tuple[ClaimState, ...]]
-    standings: Mapping[str, State]
-    told: Mapping[str, list[tuple[int, Record]]]
-    raws: Mapping[Sha256, RawFile]
+    told: Told
+    said: Mapping[str, list[tuple[int, Record]]]
     contents: Mapping[Sha256, bytes]
+    resting: Mapping[str, tuple[str, ...]]
+
+    @property
+    def raws(self) -> Mapping[Sha256, RawFile]:
+        return self.told.raws
 
     def state(self, slug: str) -> State:
-        return self.standings.get(slug, Missing(slug))
+        return self.told.standing(slug)
 
 
 def _page(slug: str, sources: _Sources) -> ClaimPage:
@@ -240,24 +257,15 @@ def _related(slug: str, sources: _Sources) -> Related:
 
 def _citing(slug: str, kind: type[Derived | Explanation], sources: _Sources) -> Iterator[Related]:
     """Name what is said now, or was until it was taken back, and rests right on the slug."""
-    for other in sorted(sources.standings):
-        statement = _statement(sources.standings[other])
-        rests_on: tuple[str, ...] = ()
-        match statement:
-            case Derived(inputs=inputs):
-                rests_on = inputs
-            case Explanation(facts=facts):
-                rests_on = facts
-            case _:
-                pass
-        if isinstance(statement, kind) and slug in rests_on:
+    for other in sources.resting.get(slug, ()):
+        if isinstance(_statement(sources.state(other)), kind):
             yield _related(other, sources)
 
 
 def _history(slug: str, sources: _Sources) -> Iterator[Said]:
-    states = {state.line: state for state in sources.histories[slug]}
+    states = {state.line: state for state in sources.told.histories[slug]}
     never = {state.claim.text for state in states.values() if isinstance(state, Retracted)}
-    for line, record in reversed(sources.told[slug]):
+    for line, record in reversed(sources.said[slug]):
         match record:
             case Claim() | Derived() | Explanation() as statement:
                 word = _word(states[line], sources) if line in states else PageState.SUPERSEDED

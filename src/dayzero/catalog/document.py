@@ -1,189 +1,150 @@
-"""The listing as one JSON document, ``dayzero/catalog/v1``: the same values as on the pages. Measured values are strings."""
+"""The catalog as JSON documents: the same values as on the pages. Measured values are strings, so that nobody rounds them."""
 
-from collections.abc import Mapping
-from typing import TypeAlias
-
-from dayzero.catalog.model import Absent, Card, Gone, KitFacts, Listing, Measurement, NotYet, Reached, Shown, StatusStep
+from dayzero.catalog.card_document import Json, card_document, number_document, step_document
+from dayzero.catalog.difference import EditionDifference
+from dayzero.catalog.edition import Catalog, DeployFile, Edition, Entry, SystemFit, TakenBack
+from dayzero.catalog.facets import FacetCounts, Filter, count
+from dayzero.catalog.finding import all_facets
 from dayzero.catalog.page_model import ClaimPage
-from dayzero.catalog.words import cell_words, fit_words, origin_words, place_words, wheel_platform
-from dayzero.core.package import Package
-from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin, Sha256
-from dayzero.core.recipe import Recipe
+from dayzero.catalog.paths import (
+    claim_document_path,
+    claim_path,
+    definition_path,
+    deploy_path,
+    edition_document_path,
+    edition_path,
+    package_document_path,
+    page_path,
+    raw_path,
+    release_document_path,
+)
 
 SCHEMA = "dayzero/catalog/v1"
-
-Json: TypeAlias = Mapping[str, object]
-
-
-def page_path(name: str) -> str:
-    """Say where a package's card stands in the site."""
-    return f"packages/{name}/index.html"
+PACKAGE_SCHEMA = "dayzero/catalog-package/v1"
+EDITION_SCHEMA = "dayzero/catalog-edition/v1"
+RELEASE_SCHEMA = "dayzero/catalog-release/v1"
+CLAIM_SCHEMA = "dayzero/catalog-claim/v1"
 
 
-def claim_path(slug: str) -> str:
-    """Say where a claim's page stands in the site."""
-    return f"claims/{slug}/index.html"
-
-
-def raw_path(digest: Sha256) -> str:
-    """Say where a raw file stands in the site."""
-    return f"evidence/raw/{digest}"
-
-
-def document(listing: Listing) -> Json:
-    """Write the whole listing."""
-    pages = frozenset(page.slug for page in listing.pages)
+def packages_document(catalog: Catalog) -> Json:
+    """Write what is on offer: the version of each package that a listing shows, and the values by which they are found."""
     return {
         "schema": SCHEMA,
-        "packages": [_card(card, pages) for card in listing.cards],
-        "claims": [_claim(page) for page in listing.pages],
+        "as_of": catalog.as_of,
+        "ledger_head": catalog.ledger_head,
+        "release_head": catalog.release_head,
+        "facets": counts_document(count(all_facets(catalog), Filter())),
+        "packages": [summary_document(entry.latest) for entry in catalog.entries],
+        "retractions": [taken_back_document(back) for back in catalog.retractions],
     }
 
 
-def _card(card: Card, pages: frozenset[str]) -> Json:
-    package = card.package
-    headline = card.headline
+def counts_document(counts: FacetCounts) -> Json:
+    """Write how many versions have each value of each facet."""
+    return {facet: dict(values) for facet, values in counts.items()}
+
+
+def package_document(entry: Entry) -> Json:
+    """Write a package with all its versions, newest first."""
     return {
-        "name": package.name,
-        "version": package.version,
+        "schema": PACKAGE_SCHEMA,
+        "name": entry.name,
+        "latest": entry.latest.handle,
+        "page": page_path(entry.name),
+        "editions": [summary_document(edition) for edition in entry.editions],
+    }
+
+
+def summary_document(edition: Edition) -> Json:
+    """Write a version in short, as a listing shows it."""
+    card, package = edition.card, edition.card.package
+    recipe, highest = package.recipe, edition.card.highest
+    return {
+        "name": edition.name,
+        "version": edition.version,
+        "released": edition.published or None,
+        "yanked": _yank(edition),
         "title": package.title,
         "summary": package.summary,
         "tier": package.tier,
-        "technique": package.technique,
-        "page": page_path(package.name),
+        "model": recipe.model.name,
+        "architecture": recipe.model.architecture,
+        "precision": list(recipe.model.tensor_types),
+        "licence": recipe.model.licence,
+        "engine": recipe.engine.engine,
+        "engine_build": str(recipe.engine),
+        "floor": card.floor,
+        "fit": card.fit.state.value,
+        "fits": sorted({fit.system for fit in edition.fits if fit.state == "fits"}),
+        "status": None if highest is None else step_document(highest),
+        "headline": None if card.headline is None else number_document(card.headline),
+        "gone": [measurement.slug for measurement in card.gone],
         "recipe_sha256": card.recipe.hex,
-        "model": _model(package.recipe.model),
-        "engine": _engine(package.recipe.engine),
-        "kernels": [
-            {"library": kernel.library, "distribution": kernel.distribution, "version": kernel.version}
-            for kernel in package.recipe.kernels
-        ],
-        "launch": _launch(package.recipe),
-        "floor": {
-            "sentence": card.floor,
-            "fit": card.fit.state.value,
-            "fit_in_words": fit_words(card.fit.state),
-            "why": card.fit.why,
+        "definition_sha256": edition.definition_sha256.hex,
+        "page": edition_path(edition.name, edition.handle),
+        "document": edition_document_path(edition.name, edition.handle),
+        "package": package_document_path(edition.name),
+    }
+
+
+def edition_document(edition: Edition, pages: frozenset[str]) -> Json:
+    """Write a version as it is now.
+
+    Args:
+        edition: The version.
+        pages: Slugs of the claims that have a page.
+    """
+    name, handle = edition.name, edition.handle
+    return {
+        "schema": EDITION_SCHEMA,
+        **card_document(edition.card, pages),
+        "page": edition_path(name, handle),
+        "released": edition.published or None,
+        "release": release_document_path(name, handle) if edition.release else None,
+        "yanked": _yank(edition),
+        "definition": definition_path(name, handle),
+        "definition_sha256": edition.definition_sha256.hex,
+        "deploy": [_deploy(file, name, handle) for file in edition.deploy],
+        "not_carried": [{"target": other.target, "why": other.why} for other in edition.not_carried],
+        "fits": [fit_document(fit) for fit in edition.fits],
+        "difference": None if edition.difference is None else difference_document(edition.difference),
+        "terms": None
+        if edition.terms is None
+        else {
+            "name": edition.terms.name,
+            "sha256": edition.terms.sha256.hex,
+            "text": edition.terms.text,
+            "maintenance": edition.terms.maintenance,
         },
-        "status": [_step(step) for step in card.ladder],
-        "gates": [{"gate": gate.gate, "verdict": gate.word, "why": gate.why} for gate in card.gates],
-        "headline": headline.slug if headline else None,
-        "measurements": [_measurement(measurement, pages) for measurement in card.measurements],
-        "not_measured": [{"topic": topic.topic, "why": topic.why} for topic in package.unmeasured],
-        "workload": _workload(package),
-        "walls": [
-            {"advisory": wall.advisory, "shown_by": _engine(wall.build), "resolution": wall.resolution}
-            for wall in package.walls
-        ],
-        "kit": None if card.kit is None else _kit(card.kit),
-        "changes": [
-            {"version": change.version, "date": change.date, "kind": change.kind, "text": change.text}
-            for change in package.changes
-        ],
     }
 
 
-def _model(model: ModelPin) -> Json:
+def release_document(edition: Edition) -> Json:
+    """Write what was published: it holds nothing that can change, so that its bytes never do.
+
+    Raises:
+        ValueError: The edition is a draft.
+    """
+    release = edition.release
+    if release is None:
+        raise ValueError(f"{edition.name} is not released")
+    kit = release.kit
     return {
-        "name": model.name,
-        "architecture": model.architecture,
-        "parameters": model.parameters,
-        "weights_format": model.weights_format,
-        "tensor_types": list(model.tensor_types),
-        "licence": model.licence,
-        "origin": {**_origin(model.origin), "in_words": origin_words(model.origin)},
-        "files": [{"path": file.path, "sha256": file.sha256.hex, "bytes": file.size.count} for file in model.files],
+        "schema": RELEASE_SCHEMA,
+        "name": release.package,
+        "version": release.version,
+        "published_at": release.at,
+        "definition": edition.definition,
+        "definition_sha256": release.definition.hex,
+        "recipe_sha256": release.recipe.hex,
+        "kit": None if kit is None else {"archive": kit.archive, "sha256": kit.sha256.hex, "bytes": kit.size.count},
     }
 
 
-def _origin(origin: ModelOrigin) -> Json:
-    match origin:
-        case HubRevision(repository=repository, revision=revision):
-            return {"kind": "hub", "repository": repository, "revision": revision.hex}
-        case InDistribution(distribution=distribution, version=version, wheel_sha256=digest, folder=folder):
-            return {
-                "kind": "distribution",
-                "distribution": distribution,
-                "version": version,
-                "wheel_sha256": digest.hex,
-                "folder": folder,
-            }
-        case FromSeed(generator=generator, seed=seed):
-            return {"kind": "seed", "generator": generator, "seed": seed}
-
-
-def _engine(build: EngineBuild) -> Json:
+def claim_document(page: ClaimPage) -> Json:
+    """Write where a claim stands."""
     return {
-        "engine": build.engine,
-        "build": str(build),
-        "wheels": [
-            {"filename": wheel.filename, "platform": wheel_platform(wheel.filename), "sha256": wheel.sha256.hex}
-            for wheel in build.wheels
-        ],
-        "image": build.image,
-        "source": None
-        if build.source is None
-        else {"repository": build.source.repository, "commit": build.source.commit.hex},
-    }
-
-
-def _launch(recipe: Recipe) -> Json:
-    plan = recipe.parallelism
-    return {
-        "name": recipe.name,
-        "flags": list(recipe.flags),
-        "env": [list(pair) for pair in recipe.env],
-        "parallelism": {"tp": plan.tp, "pp": plan.pp, "dp": plan.dp, "ep": plan.ep},
-    }
-
-
-def _step(step: StatusStep) -> Json:
-    match step:
-        case Reached(step=name, date=date, pin=pin):
-            return {"step": name, "state": "reached", "date": date, "pin": pin}
-        case NotYet(step=name, why=why):
-            return {"step": name, "state": "not yet", "why": why}
-
-
-def _measurement(measurement: Measurement, pages: frozenset[str]) -> Json:
-    asked: Json = {
-        "slug": measurement.slug,
-        "label": measurement.ref.label,
-        "statistic": measurement.statistic,
-        "load": measurement.load,
-        "page": claim_path(measurement.slug) if measurement.slug in pages else None,
-    }
-    match measurement.figure:
-        case Shown(claim=claim, raw=raw, marks=marks):
-            return {
-                **asked,
-                "state": "shown",
-                "value": claim.value,
-                "unit": claim.unit,
-                "marks": [
-                    {"word": mark.word, "slug": mark.slug, "at": mark.at, "reason": mark.reason} for mark in marks
-                ],
-                "raw": {
-                    "path": raw_path(raw.sha256),
-                    "sha256": raw.sha256.hex,
-                    "name": raw.name,
-                    "bytes": raw.size.count,
-                    "captured_at": raw.captured_at,
-                    "command": raw.command,
-                },
-                "place": place_words(claim.locator),
-                "extractor": claim.extraction.extractor,
-                "parameters": dict(claim.extraction.parameters),
-                "subject": claim.subject.hex,
-            }
-        case Gone(reason=reason, at=at) as gone:
-            return {**asked, "state": gone.word, "reason": reason, "at": at}
-        case Absent(why=why):
-            return {**asked, "state": "absent", "reason": why}
-
-
-def _claim(page: ClaimPage) -> Json:
-    return {
+        "schema": CLAIM_SCHEMA,
         "slug": page.slug,
         "label": page.label,
         "state": page.state.value,
@@ -191,35 +152,89 @@ def _claim(page: ClaimPage) -> Json:
         "unit": page.unit,
         "reasons": [{"what": said.what, "at": said.at, "reason": said.reason} for said in page.reasons],
         "page": claim_path(page.slug),
+        "document": claim_document_path(page.slug),
+        "raw": [raw_path(digest) for digest in page.linked],
         "derived": [other.slug for other in page.derived],
         "explanations": [other.slug for other in page.causes],
-    }
-
-
-def _workload(package: Package) -> Json:
-    return {
-        "seed": package.workload.seed,
-        "cells": [
+        "history": [
             {
-                "name": cell.name,
-                "concurrency": cell.concurrency,
-                "requests": cell.requests,
-                "warmup_requests": cell.warmup_requests,
-                "input_tokens": cell.input_tokens,
-                "output_tokens": cell.output_tokens,
-                "in_words": cell_words(cell),
+                "what": said.what,
+                "state": said.state.value if said.state else None,
+                "at": said.at,
+                "value": said.value or None,
+                "reason": said.reason,
             }
-            for cell in package.workload.cells
+            for said in page.history
         ],
     }
 
 
-def _kit(kit: KitFacts) -> Json:
+def taken_back_document(back: TakenBack) -> Json:
+    """Write what was taken back, and which cards it was shown on."""
     return {
-        "archive": kit.archive,
-        "bytes": kit.size.count,
-        "weight_bytes": kit.weight_bytes.count,
-        "key_fingerprint": kit.key_fingerprint,
-        "demo_key": kit.demo_key,
-        "verify_command": kit.verify_command,
+        "slug": back.slug,
+        "label": back.label,
+        "kind": back.kind,
+        "reason": back.reason,
+        "at": back.at,
+        "ledger_line": back.line,
+        "cards": [{"name": name, "version": handle, "page": edition_path(name, handle)} for name, handle in back.cards],
+        "page": claim_path(back.slug),
+    }
+
+
+def fit_document(fit: SystemFit) -> Json:
+    """Write whether a version runs on one system."""
+    return {
+        "system": fit.system,
+        "label": fit.label,
+        "gpu": fit.gpu or None,
+        "gpus": fit.count,
+        "nodes": fit.nodes,
+        "state": fit.state,
+        "ground": fit.ground or None,
+        "why": fit.sentence,
+        "own": fit.own,
+    }
+
+
+def difference_document(difference: EditionDifference) -> Json:
+    """Write what is other than in the version before."""
+    return {
+        "before": difference.before,
+        "same_recipe": difference.same_recipe,
+        "same_grid": difference.same_grid,
+        "grid": difference.grid,
+        "changed": [
+            {"topic": change.topic, "name": change.name, "before": change.before, "after": change.after}
+            for change in difference.changed
+        ],
+        "claims": [
+            {
+                "id": change.id,
+                "label": change.label,
+                "load": change.load,
+                "before": change.before or None,
+                "after": change.after or None,
+                "why_not_comparable": change.why or None,
+                "ratio": change.ratio or None,
+            }
+            for change in difference.claims
+        ],
+    }
+
+
+def _yank(edition: Edition) -> Json | None:
+    return None if edition.yank is None else {"at": edition.yank.at, "reason": edition.yank.reason}
+
+
+def _deploy(file: DeployFile, name: str, handle: str) -> Json:
+    return {
+        "target": file.target,
+        "file": file.path,
+        "path": deploy_path(name, handle, file.target, file.path),
+        "sha256": file.sha256.hex,
+        "bytes": len(file.content),
+        "parsed_back": file.proven,
+        "why": file.why,
     }

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from dayzero.catalog.page_model import ClaimPage
 from dayzero.core.package import ClaimRef, Package
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
@@ -142,6 +141,7 @@ class FitState(Enum):
     MEASURED_FITS = "measured-fits"
     COMPUTED_FITS = "computed-fits"
     MEASURED_DOES_NOT_FIT = "measured-does-not-fit"
+    COMPUTED_DOES_NOT_FIT = "computed-does-not-fit"
     UNKNOWN = "unknown"
 
 
@@ -223,18 +223,3 @@ class Card:
     def highest(self) -> Reached | None:
         """The highest step of the ladder that was shown."""
         return next((step for step in reversed(self.ladder) if isinstance(step, Reached)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """All cards, by name, and the pages of the claims, by slug."""
-
-    cards: tuple[Card, ...]
-    pages: tuple[ClaimPage, ...] = ()
-
-    @property
-    def raws(self) -> tuple[Sha256, ...]:
-        """The raw files that the pages link, each once, in the order of first use."""
-        shown = [raw.sha256 for card in self.cards for raw in card.raws]
-        linked = [digest for page in self.pages for digest in page.linked]
-        return tuple(dict.fromkeys([*shown, *linked]))

@@ -6,64 +6,84 @@ captured. Nothing is concluded from other claims.
 """
 
 from dayzero.catalog.model import STEPS, Fit, FitState, GateSaid, NotYet, Reached, StatusStep
+from dayzero.catalog.told import About, Elsewhere, Told
 from dayzero.core.package import GATES, SKIPPED, Package
-from dayzero.evidence.ledger import Ledger
 from dayzero.evidence.model import Claim
-from dayzero.evidence.state import Missing, Retracted, Standing, Unsupported, Withdrawn, Withheld
-from dayzero.evidence.subject import recipe_digest
+from dayzero.evidence.state import Corrected, Missing, Retracted, Standing, Superseded, Unsupported, Withdrawn, Withheld
 
 REACHED = "reached"
 ELSEWHERE = "It was shown on another recipe, not on this one."
 
+_UNPINNED = "The weights are named by a commit, and none of their files is pinned by its digest."
 
-def read_ladder(package: Package, ledger: Ledger) -> tuple[StatusStep, ...]:
-    """Say of each step whether the ledger shows it."""
-    return tuple(_step(step, package, ledger) for step in STEPS)
+_LADDER_SLUG, _FIT_SLUG = "status-", "fit"
 
 
-def read_gates(package: Package, ledger: Ledger) -> tuple[GateSaid, ...]:
+def weights_pinned(package: Package) -> bool:
+    """Say whether the definition pins a file of weights by its digest, and not only the commit that names them all."""
+    model = package.recipe.model
+    return any(file.path.endswith(f".{model.weights_format}") for file in model.files)
+
+
+def read_slugs(package: Package) -> tuple[str, ...]:
+    """Give every slug that a card reads, the numbers' first."""
+    own = (*(f"{_LADDER_SLUG}{step}" for step in STEPS), _FIT_SLUG, *(slug for slug, _ in GATES))
+    return (*(package.slug(ref) for ref in package.claims), *(f"{package.name}/{slug}" for slug in own))
+
+
+def read_ladder(package: Package, about: About) -> tuple[StatusStep, ...]:
+    """Say of each step whether the ledger shows it of this recipe."""
+    return tuple(_step(step, package, about) for step in STEPS)
+
+
+def read_gates(package: Package, about: About) -> tuple[GateSaid, ...]:
     """Say of each gate what the ledger has of it: a gate that was not run on this recipe is skipped, out loud."""
-    return tuple(_gate(slug, name, package, ledger) for slug, name in GATES)
+    return tuple(_gate(slug, name, package, about) for slug, name in GATES)
 
 
-def read_fit(package: Package, ledger: Ledger) -> Fit:
+def read_fit(package: Package, about: About) -> Fit:
     """Say what the ledger knows of the hardware floor."""
-    match ledger.standing(f"{package.name}/fit"):
-        case Standing(claim=Claim() as claim) if claim.subject != recipe_digest(package.recipe):
+    match about.state(f"{package.name}/{_FIT_SLUG}"):
+        case Elsewhere():
             return Fit(FitState.UNKNOWN, ELSEWHERE)
         case Standing(claim=Claim() as claim):
             state = next((state for state in FitState if state.value == claim.value), FitState.UNKNOWN)
             return Fit(state, claim.label if state.value == claim.value else f"The ledger says {claim.value!r}.")
-        case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
-            return Fit(FitState.UNKNOWN, f"The statement was taken back: {retraction.reason}")
-        case Missing() | Standing() | Unsupported() | Withheld():
+        case Withdrawn(retraction=event) | Retracted(retraction=event) | Corrected(correction=event):
+            return Fit(FitState.UNKNOWN, f"The statement was taken back: {event.reason}")
+        case Missing() | Standing() | Superseded() | Unsupported() | Withheld():
             return Fit(FitState.UNKNOWN, "The evidence ledger does not say whether it fits.")
 
 
-def _step(step: str, package: Package, ledger: Ledger) -> StatusStep:
-    match ledger.standing(f"{package.name}/status-{step}"):
-        case Standing(claim=Claim() as claim) if claim.subject != recipe_digest(package.recipe):
+def _step(step: str, package: Package, about: About) -> StatusStep:
+    match about.state(f"{package.name}/{_LADDER_SLUG}{step}"):
+        case Elsewhere():
             return NotYet(step=step, why=ELSEWHERE)
-        case Standing(claim=Claim() as claim) if claim.value == REACHED and claim.raw in (raws := ledger.raw_files()):
-            return Reached(step=step, date=raws[claim.raw].captured_at[:10], pin=str(package.recipe.engine))
         case Standing(claim=Claim() as claim):
-            return NotYet(
-                step=step, why=claim.value if claim.value != REACHED else "The raw file that shows it was never filed."
-            )
-        case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
-            return NotYet(step=step, why=f"Taken back: {retraction.reason}")
-        case Missing() | Standing() | Unsupported() | Withheld():
-            return NotYet(step=step, why="The evidence ledger does not show it.")
+            return _reached(step, package, claim, about.told)
+        case Withdrawn(retraction=event) | Retracted(retraction=event) | Corrected(correction=event):
+            return NotYet(step=step, why=f"Taken back: {event.reason}")
+        case Missing() | Standing() | Superseded() | Unsupported() | Withheld():
+            unpinned = f" {_UNPINNED}" if step == STEPS[0] and not weights_pinned(package) else ""
+            return NotYet(step=step, why=f"The evidence ledger does not show it.{unpinned}")
 
 
-def _gate(slug: str, name: str, package: Package, ledger: Ledger) -> GateSaid:
-    match ledger.standing(f"{package.name}/{slug}"):
-        case Standing(claim=Claim() as claim) if claim.subject != recipe_digest(package.recipe):
+def _reached(step: str, package: Package, claim: Claim, told: Told) -> StatusStep:
+    if claim.value != REACHED:
+        return NotYet(step=step, why=claim.value)
+    if claim.raw not in told.raws:
+        return NotYet(step=step, why="The raw file that shows it was never filed.")
+    return Reached(step=step, date=told.raws[claim.raw].captured_at[:10], pin=str(package.recipe.engine))
+
+
+def _gate(slug: str, name: str, package: Package, about: About) -> GateSaid:
+    match about.state(f"{package.name}/{slug}"):
+        case Elsewhere():
             return GateSaid(gate=name, word=SKIPPED, why=ELSEWHERE)
         case Standing(claim=Claim() as claim):
             return GateSaid(gate=name, word=claim.value, why=claim.label)
-        case Withdrawn(retraction=retraction) | Retracted(retraction=retraction):
-            return GateSaid(gate=name, word=SKIPPED, why=f"Taken back: {retraction.reason}")
-        case Missing() | Standing() | Unsupported() | Withheld():
+        case Withdrawn(retraction=event) | Retracted(retraction=event) | Corrected(correction=event):
+            return GateSaid(gate=name, word=SKIPPED, why=f"Taken back: {event.reason}")
+        case Missing() | Standing() | Superseded() | Unsupported() | Withheld():
             why = next((entry.why for entry in package.unmeasured if entry.topic == name), "")
             return GateSaid(gate=name, word=SKIPPED, why=why or "The evidence ledger holds no run of it.")

@@ -33,6 +33,7 @@ _FIT: Mapping[FitState, str] = {
     FitState.MEASURED_FITS: "Fits, measured",
     FitState.COMPUTED_FITS: "Fits, computed",
     FitState.MEASURED_DOES_NOT_FIT: "Does not fit, measured",
+    FitState.COMPUTED_DOES_NOT_FIT: "Does not fit, computed",
     FitState.UNKNOWN: "Fit unknown",
 }
 

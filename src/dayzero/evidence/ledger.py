@@ -220,7 +220,7 @@ class _Telling:
         correction, correction_line = self.corrections.pop(slug, (None, 0))
         if states and isinstance(states[-1], Standing):
             before, line = states[-1].claim, states[-1].line
-            states[-1] = Superseded(claim=before, line=line, by_line=now.line)
+            states[-1] = Superseded(claim=before, line=line, by_line=now.line, flags=states[-1].flags)
             if correction is not None:
                 states[-1] = Corrected(
                     claim=before,

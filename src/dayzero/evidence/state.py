@@ -45,11 +45,12 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded:
-    """A later record with the same slug took its place; it was not called wrong."""
+    """A later record with the same slug took its place; it was not called wrong. ``flags`` are those that it had then."""
 
     claim: Statement
     line: int
     by_line: int
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ _PLAIN_INT = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _BOOLS = {"true": True, "false": False}
 _SHORT_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 _TWO_BYTES = 0xFFFF
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # tells of a plain scalar with "", the other one with None
 
 
 def dump(document: Mapping[str, Node]) -> str:
@@ -62,6 +63,8 @@ def _scalar(value: str | int) -> str:
 
 def quoted(text: str) -> str:
     """Write a string as a double-quoted scalar; what a YAML reader may fold or refuse becomes an escape."""
+    if text.isprintable():
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return '"' + "".join(_letter(letter) for letter in text) + '"'
 
 
@@ -81,7 +84,7 @@ def load_all(text: str) -> tuple[Node, ...]:
             twice, an anchor's alias, a tag.
     """
     try:
-        roots = tuple(yaml.compose_all(text, Loader=yaml.SafeLoader))
+        roots = tuple(yaml.compose_all(text, Loader=_LOADER))
     except yaml.YAMLError as error:
         raise InputError(f"not YAML: {' '.join(str(error).split())}", hint="Render the file again.") from error
     seen: set[int] = set()
@@ -99,9 +102,9 @@ def _value(node: yaml.Node, seen: set[int]) -> Node:
             return tuple(_value(item, seen) for item in node.value)
         case yaml.ScalarNode(style='"', tag="tag:yaml.org,2002:str"):
             return str(node.value)
-        case yaml.ScalarNode(style=None, tag="tag:yaml.org,2002:int") if _PLAIN_INT.fullmatch(node.value):
+        case yaml.ScalarNode(style=None | "", tag="tag:yaml.org,2002:int") if _PLAIN_INT.fullmatch(node.value):
             return int(node.value)
-        case yaml.ScalarNode(style=None, tag="tag:yaml.org,2002:bool") if node.value in _BOOLS:
+        case yaml.ScalarNode(style=None | "", tag="tag:yaml.org,2002:bool") if node.value in _BOOLS:
             return _BOOLS[node.value]
         case _:
             raise _refusal(node, f"{node.value!r} is not a double-quoted string, a decimal number, true or false")

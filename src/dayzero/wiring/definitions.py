@@ -1,6 +1,6 @@
 """Find and read package definitions, advisories and walls."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -31,17 +31,33 @@ def packages(folder: Path | None = None) -> tuple[Package, ...]:
     Raises:
         InputError: The folder holds none, or a definition is not valid.
     """
+    found = {name: home for home, names in collections(folder).items() for name in names}
+    files = {name: home / name / "package.toml" for name, home in found.items()}
+    return tuple(load_collected(files[name]) for name in sorted(files) if files[name].is_file())
+
+
+def collections(folder: Path | None = None) -> Mapping[Path, tuple[str, ...]]:
+    """Say which packages are taken from which folder of packages, by name; a name counts where it is found first.
+
+    A package is a folder with a definition, or with released ones.
+
+    Raises:
+        InputError: No folder holds a package.
+    """
     folders = package_folders() if folder is None else (folder,)
-    files: dict[str, Path] = {}
-    for place in folders:
-        for file in sorted(place.glob("*/package.toml")):
-            files.setdefault(file.parent.name, file)
-    if not files:
+    taken: set[str] = set()
+    homes: dict[Path, tuple[str, ...]] = {}
+    for home in folders:
+        named = {file.parent.name for file in home.glob("*/package.toml")}
+        named |= {file.parent.name for file in home.glob("*/releases")}
+        homes[home] = tuple(sorted(named - taken))
+        taken |= named
+    if not taken:
         raise InputError(
             f"no package definition under {' or '.join(map(str, folders))}",
             hint="Give a folder that holds NAME/package.toml.",
         )
-    return tuple(load_collected(files[name]) for name in sorted(files))
+    return homes
 
 
 def package_file(name: str) -> Path:

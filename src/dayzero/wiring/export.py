@@ -24,9 +24,10 @@ from dayzero.evidence.model import (
 )
 from dayzero.evidence.state import Corrected, Standing, Superseded
 from dayzero.kit.ro_crate import CRATE_NAME, ro_crate
+from dayzero.wiring.catalog_source import offer_of
 from dayzero.wiring.kit_contents import RawInKit
 from dayzero.wiring.kits import facts_of, verified
-from dayzero.wiring.site import list_packages, site_files
+from dayzero.wiring.site import site_files
 from dayzero_verify.canonical_zip import ArchivedFile
 from dayzero_verify.kit import RAW_FOLDER
 from dayzero_verify.statement import LEDGER_PATH
@@ -81,15 +82,16 @@ def export_kit(
     continued = _continues(own, known)
     later = _later(own, known) if continued else ()
     ledger = _about(own.append(later)[0], files)
+    definition = _need(files, DEFINITION).decode("utf-8")
     package = parse_package(
-        _need(files, DEFINITION).decode("utf-8"),
+        definition,
         f"{kit}:{DEFINITION}",
         lock=lambda: _need(files, LOCK).decode("utf-8"),
     )
     facts = facts_of(package, kit, keys, attestation=attestation)
     raw = RawInKit(files)
-    listing = list_packages((package,), ledger, raw, {package.name: facts})
-    pages = tuple((f"{SITE_FOLDER}/{path}", page) for path, page in site_files(listing, raw))
+    offer = offer_of(package, definition, ledger, raw, (facts, None))
+    pages = tuple((f"{SITE_FOLDER}/{path}", page) for path, page in site_files(offer))
     beside: list[NewFile] = [(path, page, False) for path, page in pages]
     beside.append((CRATE_NAME, ro_crate(content, ledger, pages), False))
     write_new_folder(folder, [*_unpacked(content.files), *beside])
@@ -97,7 +99,7 @@ def export_kit(
         kit=content.statement.name,
         facts=facts,
         files=len(content.files),
-        claims=len(listing.pages),
+        claims=len(offer.catalog.pages),
         continued=continued,
         later=later,
     )

@@ -43,16 +43,17 @@ class FiledRun:
     words: str
 
 
-def pinned_checkpoint(found: Package, definition: Path) -> Checkpoint | Unknown:
+def pinned_checkpoint(found: Package, definition: Path, *, caches: bool = True) -> Checkpoint | Unknown:
     """List the tensors of a package's model: from its pinned files, else from its configuration, where they are on this disk.
 
-    Looked at are the package's folder and ``model/`` in it, the cache of weights, and of a model on a hub the hub's own cache.
+    Looked at are the package's folder and ``model/`` in it, and with ``caches`` what only this machine has: the cache of weights,
+    and of a model on a hub the hub's own cache.
 
     Raises:
         IntegrityError: A file has another size than is pinned.
     """
     model = found.recipe.model
-    folders = tuple(_folders(model, definition.parent))
+    folders = (*_beside(definition.parent), *(_cached(model) if caches else ()))
     for folder in folders:
         if all((folder / pin.path).is_file() for pin in model.files):
             return read_pinned_checkpoint(model.files, folder, read_gguf_tensors)
@@ -113,9 +114,11 @@ def _logs(ledger: Ledger, found: Package) -> Iterator[tuple[RawFile, str]]:
     yield from sorted(logs.items(), key=lambda item: item[0].captured_at, reverse=True)
 
 
-def _folders(model: ModelPin, beside: Path) -> Iterator[Path]:
-    yield beside
-    yield beside / "model"
+def _beside(definition: Path) -> tuple[Path, ...]:
+    return definition, definition / "model"
+
+
+def _cached(model: ModelPin) -> Iterator[Path]:
     yield weights_cache(model)
     if isinstance(model.origin, HubRevision):
         name = f"models--{model.origin.repository.replace('/', '--')}"

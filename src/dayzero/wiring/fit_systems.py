@@ -42,10 +42,10 @@ def elsewhere(plan: FitPlan) -> Iterator[FitPlan]:
     vendor = accelerator(plan.system.accelerator).vendor
     for system in large_enough(plan.checkpoint.size):
         if accelerator(system.accelerator).vendor == vendor:
-            yield from (replace(plan, system=system, parallelism=spread) for spread in _usual(system))
+            yield from (replace(plan, system=system, parallelism=spread) for spread in usual_spreads(system))
 
 
-def _usual(system: System) -> Iterator[Parallelism]:
+def usual_spreads(system: System) -> Iterator[Parallelism]:
     """Give the spreads that people take: tensor parallel on a node, pipelines between nodes, experts spread or not."""
     inside = system.accelerators
     for ep in (False, True)[: system.gpus]:

@@ -21,12 +21,12 @@ from dayzero.kit.packing import Circumstances, Packed, pack
 from dayzero.kit.provenance import DefinitionSource
 from dayzero.wiring import definitions
 from dayzero.wiring.deploy import Deployment, deployment, inputs_read
+from dayzero.wiring.evidence_raw import raw_store
 from dayzero.wiring.kit_contents import contents_of
 from dayzero.wiring.launches import launch_of_package
 from dayzero.wiring.plugins import target
 from dayzero.wiring.recheck_claims import claims
 from dayzero.wiring.recheck_deploy import deploy_files
-from dayzero.wiring.site import raw_store
 from dayzero.wiring.store import open_repository
 from dayzero_verify.inputs import attestation_path
 from dayzero_verify.keys import PublicKey

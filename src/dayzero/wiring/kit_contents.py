@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from dayzero.catalog.text import card_text
+from dayzero.catalog.told import Told
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.package import Package
@@ -10,9 +11,9 @@ from dayzero.core.pins import Sha256
 from dayzero.evidence.ledger import Ledger
 from dayzero.kit.backing import Backing
 from dayzero.kit.model import KitContents
+from dayzero.wiring.catalog_source import card_of
 from dayzero.wiring.deploy import Deployment
 from dayzero.wiring.plugins import engine
-from dayzero.wiring.site import card_of
 from dayzero_verify.kit import RAW_FOLDER
 
 
@@ -37,7 +38,7 @@ def contents_of(
         launch_files=engine(package.recipe.engine.engine).launch_files(),
         ledger=said.ledger,
         raw_files=said.raw_files,
-        card=card_text(card_of(package, ledger, kit=None)),
+        card=card_text(card_of(package, Told.read(ledger), None)),
         runs=said.runs,
         taken_back=said.taken_back,
         targets=tuple(name for name, _ in deployed.carried),

@@ -1,9 +1,12 @@
 """Read the facts of kits that lie in a folder, for cards that are built from it; a kit that does not verify has none."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from dayzero.adapters.file_digest import digest_of
 from dayzero.catalog.model import KitFacts
+from dayzero.catalog.release import KitPin
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.package import Package
 from dayzero.core.pins import Sha256
@@ -56,7 +59,11 @@ def facts_of(package: Package, kit: Path, keys: Sequence[Path], *, attestation: 
         InputError: A file cannot be read, or no key is given.
         IntegrityError: The verifier does not accept the kit, or it is one of another recipe.
     """
-    content, examination = verified(kit, attestation, keys)
+    return _facts(package, kit, keys, verified(kit, attestation, keys))
+
+
+def _facts(package: Package, kit: Path, keys: Sequence[Path], found: tuple[Content, Examination]) -> KitFacts:
+    content, examination = found
     _need_same_recipe(package, content, kit)
     weights = {pin.sha256 for pin in package.recipe.model.files if pin.size.count}
     carried = [len(file.content) for file in content.files if Sha256.of(file.content) in weights]
@@ -70,32 +77,73 @@ def facts_of(package: Package, kit: Path, keys: Sequence[Path], *, attestation: 
     )
 
 
-def kit_facts(packages: Sequence[Package], folder: Path, keys: Sequence[Path] = ()) -> Mapping[str, KitFacts]:
-    """Read the facts of ``NAME-VERSION.kit.zip`` for each package that has one in the folder, at any depth.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KitFiles:
+    """The files of one kit that is on offer."""
+
+    archive: Path
+    attestation: Path
+    key: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KitFolder:
+    """The kits that lie in a folder.
+
+    Attributes:
+        found: Where each archive lies, by file name; more than one place where it is there more than once.
+        keys: Public keys that are trusted.
+    """
+
+    found: Mapping[str, tuple[Path, ...]]
+    keys: tuple[Path, ...]
+
+    def of(self, package: Package, pin: KitPin | None = None) -> tuple[KitFacts, KitFiles] | None:
+        """Read what a card says of the kit of a version, ``None`` where there is none in the folder.
+
+        Args:
+            package: The version's definition.
+            pin: The kit that was published with it.
+
+        Raises:
+            InputError: The kit is there twice, or without its attestation or a key.
+            IntegrityError: It does not verify, is one of another recipe, or is not the one that was published.
+        """
+        places = self.found.get(f"{package.name}-{package.version}{KIT_SUFFIX}", ())
+        if len(places) > 1:
+            raise InputError(
+                f"{places[0]} and {places[1]} are both a kit of {package.name} {package.version}",
+                hint="Name a folder that holds one of them.",
+            )
+        if not places:
+            return None
+        if pin is not None and digest_of(places[0]) != pin.sha256:
+            raise IntegrityError(
+                f"the kit {places[0]} is not the one that was published with {package.name} {package.version}",
+                hint="Bring back the archive that was published; a later one needs a version of its own.",
+            )
+        content, examination = verified(places[0], None, self.keys)
+        facts = _facts(package, places[0], self.keys, (content, examination))
+        signer = _signer(content, self.keys)
+        return facts, KitFiles(archive=places[0], attestation=attestation_path(places[0]), key=signer)
+
+
+def open_kits(folder: Path, keys: Sequence[Path] = ()) -> KitFolder:
+    """List the kits in a folder, at any depth, each beside its attestation.
 
     Args:
-        packages: The definitions.
-        folder: Where kits lie, each beside its attestation.
+        folder: Where they lie.
         keys: Public keys that are trusted; those in the folder (``*.pub.pem``) when none is given.
 
     Raises:
-        InputError: There is no such folder, a kit is there twice, or is there without its attestation or a key.
-        IntegrityError: A kit does not verify, or is one of another recipe.
+        InputError: There is no such folder.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder", hint="Name the folder that holds the kits.")
-    trusted = tuple(keys) or tuple(sorted(folder.rglob(KEY_PATTERN)))
-    facts: dict[str, KitFacts] = {}
-    for package in packages:
-        found = sorted(folder.rglob(f"{package.name}-{package.version}{KIT_SUFFIX}"))
-        if len(found) > 1:
-            raise InputError(
-                f"{found[0]} and {found[1]} are both a kit of {package.name} {package.version}",
-                hint="Name a folder that holds one of them.",
-            )
-        if found:
-            facts[package.name] = facts_of(package, found[0], trusted)
-    return facts
+    found: dict[str, tuple[Path, ...]] = {}
+    for archive in sorted(folder.rglob(f"*{KIT_SUFFIX}")):
+        found[archive.name] = (*found.get(archive.name, ()), archive)
+    return KitFolder(found=found, keys=tuple(keys) or tuple(sorted(folder.rglob(KEY_PATTERN))))
 
 
 def _need_same_recipe(package: Package, content: Content, kit: Path) -> None:

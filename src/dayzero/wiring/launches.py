@@ -18,9 +18,18 @@ def launch_of_package(definition: Package) -> LaunchSpec:
     Raises:
         InputError: As :func:`launch_of_recipe`, and where a system with GPUs does not state the memory of its host.
     """
+    engine_build = definition.recipe.engine
+    wheel = BuildStore(cache_folder(), python_executable()).kept(engine_build)
+    return launch_with(definition, None if wheel is None else WheelFiles(artifact=str(engine_build), wheel=wheel))
+
+
+def launch_with(definition: Package, files: WheelFiles | None) -> LaunchSpec:
+    """Give the launch of a package, held to the flags in these files of its build; ``None`` where it is not kept here.
+
+    Raises:
+        InputError: As :func:`launch_of_package`.
+    """
     recipe = definition.recipe
-    wheel = BuildStore(cache_folder(), python_executable()).kept(recipe.engine)
-    files = None if wheel is None else WheelFiles(artifact=str(recipe.engine), wheel=wheel)
     return replace(_launch(recipe, files, recipe.system.memory_of_host), name=definition.name)
 
 

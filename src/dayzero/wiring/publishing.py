@@ -24,14 +24,15 @@ from dayzero.kit.backing import backing
 from dayzero.kit.packing import Circumstances, pack
 from dayzero.kit.provenance import DefinitionSource
 from dayzero.wiring import clock
+from dayzero.wiring.catalog_source import offer_of
 from dayzero.wiring.deploy import deployment
 from dayzero.wiring.kit_build import seal_checked, write_draft
 from dayzero.wiring.kit_contents import contents_of
-from dayzero.wiring.kits import facts_of
+from dayzero.wiring.kits import KitFiles, facts_of
 from dayzero.wiring.laboratory import shown
 from dayzero.wiring.launches import launch_of_package
 from dayzero.wiring.plugins import extractors
-from dayzero.wiring.site import list_packages, site_files
+from dayzero.wiring.site import site_files
 from dayzero_verify.inputs import attestation_path
 
 KEY_NAME = "demo.pub.pem"
@@ -96,7 +97,7 @@ def publish(package: Package, definition: str, measured: Measured, folder: Path,
     narrator.say("signed", f"with a demo key made on the spot ({facts.key_fingerprint[:16]}): integrity, not identity")
     narrator.say("verified", f"dayzero-verify {archive} --key {shown(kit.key)}")
     narrator.step("list", "the card, its numbers read from the ledger")
-    site = build_site(package, ledger, facts, folder)
+    site = build_site(package, definition, ledger, kit, folder)
     narrator.say("listed", shown(site))
     report = check_evidence(ledger, folder)
     _tell_evidence(report, narrator)
@@ -157,11 +158,11 @@ def pack_kit(package: Package, definition: str, measured: Measured, ledger: Ledg
     return KitOnDisk(archive=archive, attestation=attestation, key=public, facts=facts)
 
 
-def build_site(package: Package, ledger: Ledger, kit: KitFacts | None, folder: Path) -> Path:
+def build_site(package: Package, definition: str, ledger: Ledger, kit: KitOnDisk, folder: Path) -> Path:
     """Write the static site of one package into the folder, and give its front page."""
     raw = EvidenceFolder(folder / "evidence").raw
-    listing = list_packages((package,), ledger, raw, {} if kit is None else {package.name: kit})
-    write_site(site_files(listing, raw), folder / "site")
+    files = KitFiles(archive=kit.archive, attestation=kit.attestation, key=kit.key)
+    write_site(site_files(offer_of(package, definition, ledger, raw, (kit.facts, files))), folder / "site")
     return folder / "site" / "index.html"
 
 

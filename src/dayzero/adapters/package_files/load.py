@@ -8,20 +8,16 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import msgspec
-import msgspec.structs
 
+from dayzero.adapters.package_files.cells import cell_of
 from dayzero.adapters.package_files.lock import require_hashes
 from dayzero.adapters.package_files.positions import Path, line_of, value_at, with_value
 from dayzero.adapters.package_files.schema import (
-    CellTable,
     ClaimTable,
     EngineTable,
-    LoadTable,
     ModelTable,
     NextVersionTable,
     PackageTable,
-    RampTable,
-    SloTable,
 )
 from dayzero.core.errors import InputError
 from dayzero.core.hardware import System
@@ -43,7 +39,7 @@ from dayzero.core.pins import (
 )
 from dayzero.core.quantities import Bytes
 from dayzero.core.recipe import Recipe
-from dayzero.core.workload import Cell, ClosedLoop, Constant, Load, Poisson, Ramp, Slo, Workload
+from dayzero.core.workload import Workload
 
 LOCK = "requirements.lock"
 _ERROR_PATH = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
@@ -290,7 +286,7 @@ class _Reading:
         cells = []
         for index, cell in enumerate(table.workload.cells):
             try:
-                cells.append(_cell(cell))
+                cells.append(cell_of(cell))
             except InputError as error:
                 raise self._refuse(("workload", "cells", index), error.message, error.hint) from error
         return Workload(seed=table.workload.seed, cells=tuple(cells))
@@ -370,38 +366,3 @@ def _engine(table: EngineTable) -> EngineBuild:
         if table.source
         else None,
     )
-
-
-def _cell(table: CellTable) -> Cell:
-    return Cell(
-        name=table.name,
-        concurrency=table.concurrency,
-        requests=table.requests,
-        warmup_requests=table.warmup_requests,
-        input_tokens=table.input_tokens,
-        output_tokens=table.output_tokens,
-        load=ClosedLoop() if table.load is None else _load(table.load),
-        turns=table.turns,
-        think_s=table.think_s,
-        shared_prefix_tokens=table.shared_prefix_tokens,
-        slos=_slos(table.slo),
-    )
-
-
-def _load(table: LoadTable) -> Load:
-    match table:
-        case LoadTable(constant_per_s=float(rate), poisson_per_s=None, ramp=None):
-            return Constant(rate)
-        case LoadTable(constant_per_s=None, poisson_per_s=float(rate), ramp=None):
-            return Poisson(rate)
-        case LoadTable(constant_per_s=None, poisson_per_s=None, ramp=RampTable() as ramp):
-            return Ramp(
-                start_per_s=ramp.start_per_s, end_per_s=ramp.end_per_s, over_s=ramp.over_s, arrivals=ramp.arrivals
-            )
-        case _:
-            raise InputError("load needs exactly one form", hint="Give one of constant_per_s, poisson_per_s and ramp.")
-
-
-def _slos(table: SloTable | None) -> tuple[Slo, ...]:
-    limits = {} if table is None else msgspec.structs.asdict(table)
-    return tuple(Slo(metric, limit) for metric, limit in limits.items() if limit is not None)

@@ -6,11 +6,31 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from dayzero.adapters.site.render import SiteFile
-from dayzero.catalog.document import SCHEMA
+from dayzero.adapters.site.export import SiteFile
 from dayzero.core.errors import InputError, RemoteError
 
-_TOP_LEVEL = {"index.html", "index.json", "style.css", "packages", "claims", "evidence"}
+_TOP_LEVEL = {
+    ".well-known",
+    "api",
+    "claims",
+    "compare",
+    "evidence",
+    "feeds",
+    "find",
+    "how-to-read",
+    "index.html",
+    "index.json",
+    "index.json.dsse",
+    "listing",
+    "llms.txt",
+    "openapi.json",
+    "packages",
+    "retractions",
+    "site.js",
+    "style.css",
+}
+_SCHEMAS = {"dayzero/catalog-index/v1", "dayzero/catalog/v1"}
+"""What the index of a site calls itself, now and before it listed digests."""
 
 
 def write_site(files: Iterable[SiteFile], folder: Path) -> None:
@@ -66,7 +86,7 @@ def _is_site(index: Path) -> bool:
         document = json.loads(index.read_bytes())
     except (OSError, ValueError):
         return False
-    return isinstance(document, dict) and document.get("schema") == SCHEMA
+    return isinstance(document, dict) and document.get("schema") in _SCHEMAS
 
 
 def _fill(files: Iterable[SiteFile], folder: Path) -> None:

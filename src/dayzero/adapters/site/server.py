@@ -16,11 +16,22 @@ _HEADERS = (
     ("Cache-Control", "no-cache"),
     (
         "Content-Security-Policy",
-        "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; base-uri 'none'; form-action 'none'",
     ),
     ("Referrer-Policy", "no-referrer"),
     ("X-Content-Type-Options", "nosniff"),
 )
+_TEXT = "text/plain; charset=utf-8"
+_KINDS = {
+    ".atom": "application/atom+xml; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".dsse": "application/json",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".jsonld": "application/ld+json",
+    ".zip": "application/zip",
+}
 
 
 @contextmanager
@@ -75,10 +86,10 @@ class _Handler(SimpleHTTPRequestHandler):
     sys_version = ""
 
     def guess_type(self, path: str) -> str:  # type: ignore[override]
-        """Serve raw files as plain text, whatever their bytes look like: they are shown, never run."""
-        if Path(path).is_relative_to(Path(self.directory, "evidence", "raw")):
-            return "text/plain; charset=utf-8"
-        return f"{super().guess_type(path)}; charset=utf-8"
+        """Serve pages as what they are; what runs and packages brought along is shown as text, never run."""
+        own, ending = Path(path).relative_to(self.directory).parts, Path(path).suffix
+        brought = own[:2] == ("evidence", "raw") or (own[0] == "packages" and own[3:4] in {("deploy",), ("kit",)})
+        return _TEXT if brought and ending != ".zip" else _KINDS.get(ending, _TEXT)
 
     def list_directory(self, path: str) -> None:  # type: ignore[override]  # noqa: ARG002
         """Refuse: only what the site links to is offered."""

@@ -94,7 +94,9 @@ def test_what_is_refused_is_said_with_what_helps(parts, severity, words, advice)
 
 
 def test_what_a_flag_mends_is_advised_before_another_gpu():
-    platform = ENGINE["vllm/platforms/cuda.py"].replace("device_capability.major == 10", "device_capability.major >= 10")
+    platform = ENGINE["vllm/platforms/cuda.py"].replace(
+        "device_capability.major == 10", "device_capability.major >= 10"
+    )
     fp8 = {"quantization_config": {"quant_method": "mxfp4", "kv_cache_quant_algo": "FP8"}}
     asked = subject(engine=ENGINE | {"vllm/platforms/cuda.py": platform}, model=fp8, capability=(12, 0))
     (found,) = (one for one in ATTENTION.check(asked) if isinstance(one, Finding))

@@ -1,0 +1,83 @@
+"""``dayzero catalog serve``: a built site, or the catalog as it is at this moment."""
+
+import contextlib
+import tempfile
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import cyclopts
+
+from dayzero.adapters.http_server import address_of, listen, run
+from dayzero.adapters.site.server import serve
+from dayzero.cli.console import stderr_console
+from dayzero.cli.main import PROVEN
+from dayzero.core.errors import DayzeroError, InputError
+from dayzero.web.app import app_of
+from dayzero.wiring.catalog_live import LiveCatalog, open_live
+from dayzero.wiring.catalog_source import Places
+
+
+def serve_site(  # noqa: PLR0913  (each argument is one option)
+    site: Path | None = None,
+    *,
+    packages: Path | None = None,
+    evidence: Path | None = None,
+    kits: Path | None = None,
+    key: Annotated[tuple[Path, ...], cyclopts.Parameter(name="--key", negative=())] = (),
+    database: str = "",
+    port: int = 0,
+    host: str = "127.0.0.1",
+) -> int:
+    """Serve a built site, or without one the catalog as it is at this moment, with search and the API, until Ctrl-C.
+
+    Args:
+        site: Folder of a built site; left out, pages are made from packages and evidence when they are asked for.
+        packages: Folder of the packages; the ones that travel with dayzero when left out.
+        evidence: Folder of the ledger and its raw files; 'evidence' when left out.
+        kits: Folder with kits and their attestations.
+        key: A public key that you trust to sign kits.
+        database: Where the search index lies: a file, or a URL of PostgreSQL; a file that goes with the server when left out.
+        port: TCP port; 0 takes a free one.
+        host: Address to listen on; only this machine can reach the default.
+    """
+    if site is None:
+        places = Places(packages=packages, evidence=evidence or Path("evidence"), kits=kits, keys=key)
+        return _live(places, database, host, port)
+    if packages or evidence or kits or key or database:
+        raise InputError(
+            "a built site is served as it is", hint="Leave SITE out to serve from --packages, --evidence and --kits."
+        )
+    with serve(site, host=host, port=port) as address:
+        _say(f"serving {site} at {address}")
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            stderr_console().print("stopped")
+    return PROVEN
+
+
+def _live(places: Places, database: str, host: str, port: int) -> int:
+    with tempfile.TemporaryDirectory(prefix="dayzero-catalog-") as folder, listen(host, port) as listening:
+        live = open_live(places, database or Path(folder) / "index.sqlite")
+        _read_once(live)
+        words = f"serving the catalog at {address_of(listening)}"
+        with contextlib.suppress(KeyboardInterrupt):
+            run(app_of(live), listening, started=lambda: _say(words))
+        stderr_console().print("stopped")
+    return PROVEN
+
+
+def _read_once(live: LiveCatalog) -> None:
+    """Read the catalog before the first reader asks, so that what is wrong with it is said here."""
+    try:
+        live.now()
+    except DayzeroError as error:
+        if isinstance(error.__cause__, DayzeroError):
+            raise error.__cause__ from error
+        raise
+
+
+def _say(what: str) -> None:
+    print(what, flush=True)
+    stderr_console().print("Ctrl-C stops it.")
