@@ -70,7 +70,7 @@ def test_a_sound_page_has_no_fault(browser, axe, checker, folder_of_pages):
         ("<h1>", '<p class="pale">pale</p><h1>', "color-contrast (serious)"),
         ("<button>", '<button class="unmarked">', "no mark on the focus: button"),
         ("<button>", '<button class="away">', "out of sight with the focus: button"),
-        ("<p>It", '<p><a href="#main" tabindex="2">first</a> It', "reached out of order|never reached: a"),
+        ("<p>It", '<p><a href="#main" tabindex="2">first</a> It', "reached out of order"),
         ("<h1>", '<div tabindex="-1"><a href="#main" tabindex="-1">lost</a></div><h1>', "never reached: a"),
         ('<html lang="en">', "<html>", "html-has-lang (serious)"),
     ],
@@ -79,7 +79,7 @@ def test_a_planted_fault_is_seen(browser, axe, folder_of_pages, fault):
     old, new, said = fault
     assert old in SOUND
     found = seen(browser, axe, folder_of_pages, SOUND.replace(old, new, 1))
-    assert any(words in fault for fault in found for words in said.split("|")), found
+    assert any(said in fault for fault in found), found
 
 
 @pytest.mark.parametrize(
