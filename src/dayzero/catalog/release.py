@@ -9,7 +9,7 @@ import msgspec
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
-from dayzero.evidence.chain import entry_digest, entry_line
+from dayzero.evidence.chain import RESTORE, EntryWire, entry_digest, entry_line
 from dayzero.evidence.fields import need_reason, need_stamp
 from dayzero.evidence.ledger import GENESIS
 from dayzero_verify.strict_json import StrictJsonError, loads
@@ -18,8 +18,6 @@ LOG_NAME = "releases.jsonl"
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]*\Z", max_length=63)]
 _Version: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^\d+\.\d+\.\d+\Z")]
-
-_RESTORE = "Take the file from the last commit that had it whole; its lines are only ever added to."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,10 +116,10 @@ class ReleaseLog:
             try:
                 used.take(record)
             except InputError as error:
-                raise IntegrityError(f"{where}: {error.message}", hint=_RESTORE) from error
+                raise IntegrityError(f"{where}: {error.message}", hint=RESTORE) from error
             records.append(record)
         if lines[-1]:
-            raise IntegrityError(f"{file}:{len(lines)}: the line has no end", hint=_RESTORE)
+            raise IntegrityError(f"{file}:{len(lines)}: the line has no end", hint=RESTORE)
         return cls(tuple(records), head)
 
     def append(self, *records: ReleaseRecord) -> tuple["ReleaseLog", bytes]:
@@ -235,30 +233,22 @@ class _YankWire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
 
 
-class _LineWire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    seq: int
-    prev: str
-    type: str
-    body: dict[str, object]
-    digest: str
-
-
 _TYPES: Mapping[str, type[_ReleaseWire | _YankWire]] = {"release": _ReleaseWire, "yank": _YankWire}
 
 
 def _read(line: bytes, *, seq: int, prev: str, where: str) -> tuple[ReleaseRecord, str]:
     """Read one line; that it equals the line that would be written for its content leaves no second way to write it."""
     try:
-        found = msgspec.convert(loads(line), _LineWire, strict=True)
+        found = msgspec.convert(loads(line), EntryWire, strict=True)
         record = _parsed(found.type, found.body)
     except (InputError, StrictJsonError, ValueError, msgspec.ValidationError) as error:
-        raise IntegrityError(f"{where}: {error}", hint=_RESTORE) from error
+        raise IntegrityError(f"{where}: {error}", hint=RESTORE) from error
     name, body = _written(record)
     digest = entry_digest(seq=seq, prev=prev, name=name, body=body)
     if (found.seq, found.prev) != (seq, prev):
-        raise IntegrityError(f"{where}: the line does not follow the line before it", hint=_RESTORE)
+        raise IntegrityError(f"{where}: the line does not follow the line before it", hint=RESTORE)
     if line + b"\n" != entry_line(seq=seq, prev=prev, name=name, body=body, digest=digest):
-        raise IntegrityError(f"{where}: the line was changed after it was written", hint=_RESTORE)
+        raise IntegrityError(f"{where}: the line was changed after it was written", hint=RESTORE)
     return record, digest
 
 

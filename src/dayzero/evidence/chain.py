@@ -12,10 +12,12 @@ from dayzero.evidence.model import Entry
 from dayzero.evidence.wire import from_wire, to_wire
 from dayzero_verify.strict_json import StrictJsonError, loads
 
-_RESTORE = "Take the file from the last commit that had it whole; its lines are only ever added to."
+RESTORE = "Take the file from the last commit that had it whole; its lines are only ever added to."
 
 
-class _EntryWire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EntryWire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a chained log as JSON; what ``body`` holds follows from ``type``."""
+
     seq: int
     prev: str
     type: str
@@ -56,18 +58,18 @@ def read_entry(line: bytes, *, seq: int, prev: str, where: str) -> Entry:
         IntegrityError: It is not the one canonical form of its entry, or does not follow from the line before it.
     """
     try:
-        found = msgspec.convert(loads(line), _EntryWire, strict=True)
+        found = msgspec.convert(loads(line), EntryWire, strict=True)
         record = from_wire(found.type, found.body)
     except (InputError, StrictJsonError, msgspec.ValidationError) as error:
-        raise IntegrityError(f"{where}: {error}", hint=_RESTORE) from error
+        raise IntegrityError(f"{where}: {error}", hint=RESTORE) from error
     name, body = to_wire(record)
     if found.seq != seq:
-        raise IntegrityError(f"{where}: the line says it is number {found.seq}, it is number {seq}", hint=_RESTORE)
+        raise IntegrityError(f"{where}: the line says it is number {found.seq}, it is number {seq}", hint=RESTORE)
     if found.prev != prev:
-        raise IntegrityError(f"{where}: the line does not follow the line before it", hint=_RESTORE)
+        raise IntegrityError(f"{where}: the line does not follow the line before it", hint=RESTORE)
     digest = entry_digest(seq=seq, prev=prev, name=name, body=body)
     if found.digest != digest:
-        raise IntegrityError(f"{where}: the line was changed after it was written", hint=_RESTORE)
+        raise IntegrityError(f"{where}: the line was changed after it was written", hint=RESTORE)
     if line + b"\n" != entry_line(seq=seq, prev=prev, name=name, body=body, digest=digest):
-        raise IntegrityError(f"{where}: the line is not in canonical form (RFC 8785)", hint=_RESTORE)
+        raise IntegrityError(f"{where}: the line is not in canonical form (RFC 8785)", hint=RESTORE)
     return Entry(seq=seq, prev=prev, record=record, digest=digest)
