@@ -96,6 +96,7 @@ $(VENV)/bin/python:
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml verifier/pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/runtime.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e verifier -e .
+	$(BIN)/python -m compileall -q src verifier/src
 	@touch $@
 
 $(VENV)/.development: requirements/development.txt $(VENV)/.runtime
