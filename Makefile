@@ -24,7 +24,7 @@ demo: $(VENV)/.runtime ## Show the whole job on this machine (ARGS=smollm2 for r
 	$(BIN)/dayzero demo $(ARGS)
 
 test: $(VENV)/.development ## Run the tests (ARGS are pytest's; COVERAGE=1 notes which lines ran; WORKERS=0 runs them in one process)
-	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadgroup $(if $(COVERAGE),--cov --cov-report=) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile $(if $(COVERAGE),--cov --cov-report=) $(ARGS)
 
 check: $(VENV)/.development format lint types contracts coverage ## Format, lint, types, import contracts, and the tests under coverage
 
@@ -68,8 +68,8 @@ test-gates: $(VENV)/.development ## Run the gates between real engines with real
 test-wheels: $(VENV)/.development ## Run the tests that read the real wheels of engines and libraries (WHEELS=all for every release)
 	WHEELS=$(WHEELS) $(BIN)/python -m pytest -m wheels -v $(if $(filter all,$(WHEELS)),,tests/wheels tests/audit/python/test_wheels.py) $(ARGS)
 
-test-browser: $(VENV)/.development browser-tools ## Run the tests that walk through the catalog in a real browser
-	$(BIN)/python -m pytest -m browser $(ARGS)
+test-browser: $(VENV)/.development browser-tools ## Run the tests that walk through the catalog in a real browser (MARK=walk for those of CI)
+	$(BIN)/python -m pytest -m $(or $(MARK),browser) $(ARGS)
 
 skypilot-env: ## Install SkyPilot for the tests marked skypilot
 	PYTHON=$(PYTHON) tools/tool_env.sh skypilot $(DAYZERO_SKYPILOT_ENV)

@@ -9,7 +9,8 @@ from nothing in memory; its peak is that of its processes together. Beside it ot
 words: they read no ledger, hash no file and size no model, and their pages have no menu of all pages. They live in environments
 of their own (bench/catalog_peers.sh); one that is missing says so in its row.
 
-The live server is ``dayzero catalog serve`` in its own process, asked over one kept connection and over four (catalog_live.py).
+The live server is ``dayzero catalog serve`` in its own process, asked over one kept connection and over four (catalog_live.py). It
+is started twice, with an index that is empty and with the one that the first start left; a start ends with the first answer.
 """
 
 import argparse

@@ -79,13 +79,6 @@ def embedded_engine() -> EmbeddedEngine:
         pytest.skip(f"the embedded engine is not here: {error.message}")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep a file's tests with one worker, so that its fixtures are made once."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Give a test that measures for real the machine to itself: the other workers wait until it is over."""

@@ -26,6 +26,7 @@ def fetched(place: Place, path: str) -> httpx.Response:
     return httpx.get(f"{place.origin}/{path}", trust_env=False, timeout=30)
 
 
+@pytest.mark.walk
 def test_every_page_of_the_built_site_is_valid_html(site: Path, checker):
     assert len(list(site.rglob("*.html"))) > 40
     assert html_faults(checker, site) == []

@@ -20,6 +20,7 @@ EDITION = f"packages/{shop.ANEW}/1.1.0/index.html"
 H200, L40S = "NVIDIA H200 141 GB", "NVIDIA L40S"
 
 
+@pytest.mark.walk
 def test_a_package_is_found_by_its_gpu(visit: Window):
     page = visit.open("index.html")
     cards = page.locator(".cards > li")
@@ -33,6 +34,7 @@ def test_a_package_is_found_by_its_gpu(visit: Window):
     assert shop.ANEW in visit.path
 
 
+@pytest.mark.walk
 def test_a_reader_learns_why_it_does_not_fit_another_system(visit: Window, place: Place):
     page = visit.open(EDITION)
     page.locator("nav.contents").get_by_role("link", name="Does my system fit?").click()
@@ -49,6 +51,7 @@ def test_a_reader_learns_why_it_does_not_fit_another_system(visit: Window, place
     assert re.search(r"\d+\.\d+ GiB", answer.inner_text())
 
 
+@pytest.mark.walk
 def test_a_number_leads_to_its_raw_line(visit: Window):
     page = visit.open(EDITION)
     row = page.locator("#numbers tr").filter(has_text="Start to healthy")
@@ -67,6 +70,7 @@ def test_a_number_leads_to_its_raw_line(visit: Window):
     assert f"{float(re.findall(r'[0-9.]+', quoted)[-1]):.1f}" == number.split()[0]
 
 
+@pytest.mark.walk
 def test_two_versions_stand_side_by_side(visit: Window, place: Place):
     page = visit.open(EDITION)
     if place.live:
@@ -98,6 +102,7 @@ def test_two_packages_stand_side_by_side(visit: Window, place: Place):
     expect(page.locator("main")).to_contain_text("Qwen3-8B")
 
 
+@pytest.mark.walk
 def test_a_kit_is_downloaded_and_verified_with_the_command_on_its_page(visit: Window, tmp_path: Path):
     page = visit.open(f"packages/{shop.WITH_KIT}/index.html")
     section = page.locator("section[aria-labelledby=kit]")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from dayzero.catalog.card import build_card
-from dayzero.catalog.edition import DeployFile, Edition, SystemFit
+from dayzero.catalog.edition import DeployFile, Deployment, Edition, SystemFit
 from dayzero.catalog.model import Card, Fit, FitState, KitFacts, NotYet, Reached
 from dayzero.catalog.release import Release, Yank
 from dayzero.catalog.told import Told
@@ -402,8 +402,7 @@ def edition_of(
         yank=yank,
         definition=text,
         definition_sha256=digest_of,
-        deploy=(file,),
-        not_carried=(),
+        rendering=lambda: Deployment((file,)),
         fits=fits,
         difference=None,
         terms=None,

@@ -62,9 +62,24 @@ def test_a_raw_file_with_a_changed_digit_stops_the_build():
         list(raw_files(catalog_of(*tiny_records()), {}, store))
 
 
-def test_every_raw_file_that_a_page_can_quote_is_read_once():
+def test_every_raw_file_that_a_page_can_quote_is_there():
     told = told_of(*tiny_records(), *every_state())
     assert dict(read_contents(told, RawFolder(ROWS, START, LOG))) == ALL
+
+
+def test_a_raw_file_is_held_to_its_digest_again_when_a_page_quotes_it():
+    store = RawFolder(ROWS, START, LOG)
+    contents = read_contents(told_of(*tiny_records(), *every_state()), store)
+    store.files[digest(ROWS)] = ROWS.replace(b"561", b"461")
+    del store.files[digest(START)]
+    assert digest(START) in contents
+    assert len(contents) == len(ALL)
+    with pytest.raises(IntegrityError, match="was changed"):
+        contents[digest(ROWS)]
+    with pytest.raises(EvidenceError, match=str(digest(START))):
+        contents[digest(START)]
+    assert contents[digest(LOG)] == LOG
+    assert contents.get(digest(b"another file")) is None
 
 
 def test_a_missing_raw_file_under_a_claim_that_stands_stops_the_build():

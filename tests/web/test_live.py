@@ -11,9 +11,12 @@ from tests.web.conftest import Disk
 from dayzero.adapters.search.index import SqlSearchIndex
 from dayzero.adapters.store.engine import open_engine
 from dayzero.catalog.facets import Filter
+from dayzero.core.launch import LaunchSpec
 from dayzero.web.app import app_of
+from dayzero.wiring import catalog_deploy
 from dayzero.wiring.catalog_live import LiveCatalog, UnavailableError
 from dayzero.wiring.catalog_source import CatalogSource
+from dayzero.wiring.plugins import target
 
 NAME = "demo-smollm2"
 REASON = "the clock of the client was stepped"
@@ -139,6 +142,28 @@ def test_a_frozen_definition_that_was_changed_leaves_no_page_and_is_named(changi
     frozen.write_text(frozen.read_text() + "\n# one more line\n")
     changing.retract(slug, REASON)  # what is looked at each time, so that the test need not wait
     assert str(frozen) in unavailable(client)
+
+
+def test_a_deploy_file_that_does_not_prove_leaves_out_its_version_and_nothing_else(
+    changing: Disk, monkeypatch: pytest.MonkeyPatch
+):
+    real = target("shell")
+
+    class Dropping:
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def render(self, spec: LaunchSpec) -> str:
+            text = real.render(spec)
+            return text.replace("8192", "4096") if spec.name == NAME else text
+
+    monkeypatch.setattr(catalog_deploy, "target", lambda name: Dropping() if name == "shell" else target(name))
+    client = changing.client()
+    refused = client.get(f"/packages/{NAME}/1.0.0/")
+    assert refused.status_code == 503
+    assert "shell: argv word" in refused.text
+    assert client.get("/").status_code == 200
+    assert client.get("/packages/demo-kimi-k3-tiny/").status_code == 200
 
 
 class Clock:

@@ -23,7 +23,8 @@ def with_host_memory() -> Package:
 
 @pytest.mark.parametrize("package", [tiny(), with_host_memory()], ids=["cpu", "gpu"])
 def test_the_files_are_those_that_the_render_command_writes(package: Package):
-    files, without = DeployTable().of(package)
+    made = DeployTable().of(package)
+    files, without = made.files, made.not_carried
     deployed = deployment(launch_of_package(package))
     assert {file.path: file.content.decode() for file in files} == dict(deployed.files)
     assert {(file.target, file.path) for file in files if file.proven == "proven"} == set(deployed.carried)
@@ -32,17 +33,17 @@ def test_the_files_are_those_that_the_render_command_writes(package: Package):
 
 
 def test_a_file_that_stands_beside_a_proven_one_claims_no_proof_of_its_own():
-    files, _ = DeployTable().of(tiny())
+    files = DeployTable().of(tiny()).files
     beside = [file for file in files if file.proven == "companion"]
     assert {file.target for file in beside} >= {"helm"}
     assert all(file.why.startswith("It stands beside ") for file in beside)
 
 
 def test_a_launch_that_is_refused_leaves_every_target_without_a_file_and_says_why():
-    files, without = DeployTable().of(large())
-    assert files == ()
-    assert [other.target for other in without] == list(target_names())
-    assert {other.why for other in without} == {
+    made = DeployTable().of(large())
+    assert made.files == ()
+    assert [other.target for other in made.not_carried] == list(target_names())
+    assert {other.why for other in made.not_carried} == {
         "the system 8xb300 has GPUs and does not say how much memory of the host the engine needs"
     }
 

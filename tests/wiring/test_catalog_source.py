@@ -7,11 +7,14 @@ from tests.catalog.sample import ROWS, digest
 from tests.catalog.shop import NAME, Shop, open_shop
 from tests.kit.measured import measured_kit
 
+from dayzero.catalog import claim_page
+from dayzero.catalog.page_model import RawBasis
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.hardware import parse_system
 from dayzero.evidence.check import check
 from dayzero.evidence.report import Kind
 from dayzero.wiring import definitions, store
+from dayzero.wiring.catalog_deploy import DeployTable
 from dayzero.wiring.catalog_source import CatalogSource, Places
 from dayzero.wiring.kits import facts_of, open_kits
 from dayzero.wiring.plugins import extractors
@@ -125,3 +128,19 @@ def test_a_definition_whose_folder_has_another_name_is_refused(shop: Shop):
     shutil.copytree(shop.definition.parent, shop.packages / "other")
     with pytest.raises(InputError, match="is not the folder's name 'other'"):
         source(shop).read()
+
+
+def test_no_deploy_file_is_rendered_and_no_line_quoted_before_it_is_shown(shop: Shop, monkeypatch: pytest.MonkeyPatch):
+    rendered, quoted = [], []
+    render, quote = DeployTable.of, claim_page.quote
+    monkeypatch.setattr(DeployTable, "of", lambda table, package: rendered.append(package) or render(table, package))
+    monkeypatch.setattr(claim_page, "quote", lambda *raw, **cell: quoted.append(raw) or quote(*raw, **cell))
+    catalog = source(shop).read().catalog
+    assert (rendered, quoted) == ([], [])
+    edition = next(edition for edition in catalog.editions if edition.name == NAME)
+    assert edition.deploy == edition.deploy
+    assert [package.name for package in rendered] == [NAME]
+    pages = [page.basis for page in catalog.pages if isinstance(page.basis, RawBasis)]
+    assert pages[0].quote.lines
+    assert pages[0].quote.note
+    assert len(quoted) == 1

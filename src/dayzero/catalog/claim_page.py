@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 
 from dayzero.catalog.page_model import (
     Basis,
@@ -208,25 +209,26 @@ def _basis(state: State, word: PageState, sources: _Sources) -> Basis:
 
 
 def _raw_basis(claim: Claim, word: PageState, sources: _Sources) -> RawBasis:
-    content = sources.contents.get(claim.raw)
-    if word is PageState.RETRACTED:
-        quoted = Quote(
-            lines=(), note="The lines are not quoted: they would print a value that should not have been published."
-        )
-    elif content is None:
-        quoted = Quote(lines=(), note="The file does not lie beside this site, so nothing of it is quoted.")
-    else:
-        quoted = quote(content, claim.locator, cell=dict(claim.extraction.parameters).get("cell", ""))
     return RawBasis(
         sha256=claim.raw,
         raw=sources.raws.get(claim.raw),
-        kept=content is not None,
+        kept=claim.raw in sources.contents,
         place=place_words(claim.locator),
         how=extraction_words(claim.extraction),
         extraction=claim.extraction,
         subject=claim.subject,
-        quote=quoted,
+        quoting=cache(partial(_quote, claim, word, sources.contents)),
     )
+
+
+def _quote(claim: Claim, word: PageState, contents: Mapping[Sha256, bytes]) -> Quote:
+    if word is PageState.RETRACTED:
+        return Quote(
+            lines=(), note="The lines are not quoted: they would print a value that should not have been published."
+        )
+    if claim.raw not in contents:
+        return Quote(lines=(), note="The file does not lie beside this site, so nothing of it is quoted.")
+    return quote(contents[claim.raw], claim.locator, cell=dict(claim.extraction.parameters).get("cell", ""))
 
 
 def _trial(trial: Trial, sources: _Sources) -> TrialRow:

@@ -1,6 +1,7 @@
 """One version of a package as it is listed, a package with all its versions, and the whole catalog."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from dayzero.catalog.difference import EditionDifference
 from dayzero.catalog.model import Card
@@ -40,6 +41,19 @@ class NotCarried:
 
     target: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The deploy files of a version.
+
+    Attributes:
+        files: By target and path.
+        not_carried: The deploy targets that have none.
+    """
+
+    files: tuple[DeployFile, ...] = ()
+    not_carried: tuple[NotCarried, ...] = ()
 
 
 FITS, DOES_NOT_FIT, UNKNOWN = "fits", "does-not-fit", "unknown"
@@ -99,8 +113,7 @@ class Edition:
         yank: That nobody should take it any more, and why; ``None`` as a rule.
         definition: Text of its ``package.toml``, as published.
         definition_sha256: Digest of that file.
-        deploy: Its deploy files, by target and path.
-        not_carried: The deploy targets that have none.
+        rendering: Renders its deploy files; asked when they are shown, which a listing never does.
         fits: On which systems it runs, its own first, then the least memory first.
         difference: What is other than in the version before it; ``None`` for the first.
         terms: Under which terms it may be used; ``None`` where none are on record.
@@ -111,8 +124,7 @@ class Edition:
     yank: Yank | None
     definition: str
     definition_sha256: Sha256
-    deploy: tuple[DeployFile, ...]
-    not_carried: tuple[NotCarried, ...]
+    rendering: Callable[[], Deployment] = field(compare=False)
     fits: tuple[SystemFit, ...]
     difference: EditionDifference | None
     terms: Terms | None
@@ -141,6 +153,20 @@ class Edition:
     def published(self) -> str:
         """When it was published: UTC, RFC 3339; ``""`` for a draft."""
         return "" if self.release is None else self.release.at
+
+    @property
+    def deploy(self) -> tuple[DeployFile, ...]:
+        """Its deploy files, by target and path.
+
+        Raises:
+            IntegrityError: A target's own parser does not read the launch back out of its file.
+        """
+        return self.rendering().files
+
+    @property
+    def not_carried(self) -> tuple[NotCarried, ...]:
+        """The deploy targets that have none; raises what :attr:`deploy` does."""
+        return self.rendering().not_carried
 
     @property
     def targets(self) -> tuple[str, ...]:

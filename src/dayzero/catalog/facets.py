@@ -125,11 +125,13 @@ class Found:
         total: How many there are in all.
         hits: Those of this page, as (name, handle): by name, or the best first where words are looked for.
         counts: See :data:`FacetCounts`.
+        stamp: Names the state that it was found in.
     """
 
     total: int
     hits: tuple[tuple[str, str], ...]
     counts: FacetCounts
+    stamp: str
 
 
 def words(text: str) -> tuple[str, ...]:

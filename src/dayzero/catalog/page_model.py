@@ -1,6 +1,7 @@
 """What the page of a claim shows: where it stands, what it rests on, and what was said under its slug."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -70,7 +71,7 @@ class RawBasis:
         how: How the value comes out of there, in words.
         extraction: The same, as it is on record.
         subject: Digest of the recipe that was measured.
-        quote: The lines.
+        quoting: Reads the lines, once; asked when a page shows them, so that a catalog holds no file of which no page is asked for.
     """
 
     sha256: Sha256
@@ -80,7 +81,17 @@ class RawBasis:
     how: str
     extraction: Extraction
     subject: Sha256
-    quote: Quote
+    quoting: Callable[[], Quote] = field(compare=False)
+
+    @property
+    def quote(self) -> Quote:
+        """The lines.
+
+        Raises:
+            EvidenceError: The file is gone since the catalog was read.
+            IntegrityError: It was changed since.
+        """
+        return self.quoting()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

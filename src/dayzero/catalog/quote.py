@@ -43,7 +43,8 @@ def quote(raw: bytes, locator: Locator, *, cell: str = "") -> Quote:
 
 def visible(content: bytes) -> str:
     """Decode a line so that every character of it is seen and none acts: no control, no change of direction."""
-    return "".join(map(_picture, content.decode("utf-8", "replace")))
+    text = content.decode("utf-8", "replace")
+    return text if text.isprintable() else "".join(map(_picture, text))
 
 
 def cut_middle(number: int, text: str, longest: int = LONGEST_LINE) -> QuotedLine:

@@ -9,7 +9,7 @@ import msgspec
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.pins import Sha256
 from dayzero.core.quantities import Bytes
-from dayzero.evidence.chain import RESTORE, EntryWire, entry_digest, entry_line
+from dayzero.evidence.chain import RESTORE, EntryWire, link
 from dayzero.evidence.fields import need_reason, need_stamp
 from dayzero.evidence.ledger import GENESIS
 from dayzero_verify.strict_json import StrictJsonError, loads
@@ -138,9 +138,9 @@ class ReleaseLog:
         for seq, record in enumerate(records, start=len(self.records)):
             used.take(record)
             name, body = _written(record)
-            digest = entry_digest(seq=seq, prev=head, name=name, body=body)
-            lines += entry_line(seq=seq, prev=head, name=name, body=body, digest=digest)
-            head = digest
+            written = link(seq=seq, prev=head, name=name, body=body)
+            lines += written.line
+            head = written.digest
         return ReleaseLog((*self.records, *records), head), lines
 
     @property
@@ -244,12 +244,12 @@ def _read(line: bytes, *, seq: int, prev: str, where: str) -> tuple[ReleaseRecor
     except (InputError, StrictJsonError, ValueError, msgspec.ValidationError) as error:
         raise IntegrityError(f"{where}: {error}", hint=RESTORE) from error
     name, body = _written(record)
-    digest = entry_digest(seq=seq, prev=prev, name=name, body=body)
+    written = link(seq=seq, prev=prev, name=name, body=body)
     if (found.seq, found.prev) != (seq, prev):
         raise IntegrityError(f"{where}: the line does not follow the line before it", hint=RESTORE)
-    if line + b"\n" != entry_line(seq=seq, prev=prev, name=name, body=body, digest=digest):
+    if line + b"\n" != written.line:
         raise IntegrityError(f"{where}: the line was changed after it was written", hint=RESTORE)
-    return record, digest
+    return record, written.digest
 
 
 def _parsed(name: str, body: dict[str, object]) -> ReleaseRecord:

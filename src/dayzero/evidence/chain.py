@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import cast
 
 import msgspec
@@ -25,17 +26,34 @@ class EntryWire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest: str
 
 
-def entry_digest(*, seq: int, prev: str, name: str, body: Mapping[str, object]) -> str:
-    """Digest of an entry: SHA-256 of the RFC 8785 form of ``{seq, prev, type, body}``."""
-    return hashlib.sha256(_canonical({"seq": seq, "prev": prev, "type": name, "body": body})).hexdigest()
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entry as it is written.
+
+    Attributes:
+        digest: SHA-256 of the RFC 8785 form of ``{seq, prev, type, body}``.
+        line: The one line that the entry can have, newline included.
+    """
+
+    digest: str
+    line: bytes
 
 
-def entry_line(*, seq: int, prev: str, name: str, body: Mapping[str, object], digest: str) -> bytes:
-    """Write the one line that an entry can have, newline included."""
-    return _canonical({"seq": seq, "prev": prev, "type": name, "body": body, "digest": digest}) + b"\n"
+def link(*, seq: int, prev: str, name: str, body: Mapping[str, object]) -> Link:
+    """Write an entry behind the one whose digest is ``prev``.
+
+    The body is put into its RFC 8785 form once; around it stand the other members in the order of that form.
+
+    Raises:
+        InputError: The body has no such form.
+    """
+    first = b'{"body":' + _canonical(body)
+    last = b"".join((b',"prev":', _canonical(prev), b',"seq":', _canonical(seq), b',"type":', _canonical(name), b"}"))
+    digest = hashlib.sha256(first + last).hexdigest()
+    return Link(digest, b"".join((first, b',"digest":"', digest.encode(), b'"', last, b"\n")))
 
 
-def _canonical(document: dict[str, object]) -> bytes:
+def _canonical(document: Mapping[str, object] | str | int) -> bytes:
     try:
         return rfc8785.dumps(cast("dict[str, str]", document))
     except rfc8785.CanonicalizationError as error:
@@ -67,9 +85,9 @@ def read_entry(line: bytes, *, seq: int, prev: str, where: str) -> Entry:
         raise IntegrityError(f"{where}: the line says it is number {found.seq}, it is number {seq}", hint=RESTORE)
     if found.prev != prev:
         raise IntegrityError(f"{where}: the line does not follow the line before it", hint=RESTORE)
-    digest = entry_digest(seq=seq, prev=prev, name=name, body=body)
-    if found.digest != digest:
+    written = link(seq=seq, prev=prev, name=name, body=body)
+    if found.digest != written.digest:
         raise IntegrityError(f"{where}: the line was changed after it was written", hint=RESTORE)
-    if line + b"\n" != entry_line(seq=seq, prev=prev, name=name, body=body, digest=digest):
+    if line + b"\n" != written.line:
         raise IntegrityError(f"{where}: the line is not in canonical form (RFC 8785)", hint=RESTORE)
-    return Entry(seq=seq, prev=prev, record=record, digest=digest)
+    return Entry(seq=seq, prev=prev, record=record, digest=written.digest)

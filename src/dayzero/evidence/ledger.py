@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
-from dayzero.evidence.chain import entry_digest, entry_line, read_entry
+from dayzero.evidence.chain import link, read_entry
 from dayzero.evidence.model import (
     RETRACT,
     Claim,
@@ -79,10 +79,10 @@ class Ledger:
             _note(rests, record)
             name, body = to_wire(record)
             seq = len(entries)
-            digest = entry_digest(seq=seq, prev=prev, name=name, body=body)
-            entries.append(Entry(seq=seq, prev=prev, record=record, digest=digest))
-            lines.append(entry_line(seq=seq, prev=prev, name=name, body=body, digest=digest))
-            prev = digest
+            written = link(seq=seq, prev=prev, name=name, body=body)
+            entries.append(Entry(seq=seq, prev=prev, record=record, digest=written.digest))
+            lines.append(written.line)
+            prev = written.digest
         return Ledger(tuple(entries)), b"".join(lines)
 
     def histories(self) -> Mapping[str, tuple[ClaimState, ...]]:

@@ -7,6 +7,7 @@ the kubelet expands ``$(NAME)`` there and reads ``$$`` as ``$``. What only the c
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 
 from dayzero.core.errors import InputError
@@ -166,8 +167,12 @@ def product_of(spec: LaunchSpec) -> str:
     """Name the product label of the nodes that hold the launch's kind of GPU, ``""`` where there is no one name."""
     if not spec.accelerators:
         return ""
-    text = files("dayzero.targets").joinpath("gpu_products.toml").read_text(encoding="utf-8")
-    return str(tomllib.loads(text).get(spec.accelerator, ""))
+    return str(_products().get(spec.accelerator, ""))
+
+
+@lru_cache(maxsize=1)
+def _products() -> Mapping[str, object]:
+    return tomllib.loads(files("dayzero.targets").joinpath("gpu_products.toml").read_text(encoding="utf-8"))
 
 
 def pull_policy(spec: LaunchSpec) -> str:

@@ -1,7 +1,7 @@
 """The deploy files of a version, each parsed back and held to its launch."""
 
 from dayzero.adapters.builds import BuildStore, WheelFiles
-from dayzero.catalog.edition import DeployFile, NotCarried
+from dayzero.catalog.edition import DeployFile, Deployment, NotCarried
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.package import Package
@@ -22,7 +22,7 @@ class DeployTable:
         self._targets = tuple((name, target(name)) for name in target_names())
         self._kept: dict[EngineBuild, WheelFiles | None] = {}
 
-    def of(self, package: Package) -> tuple[tuple[DeployFile, ...], tuple[NotCarried, ...]]:
+    def of(self, package: Package) -> Deployment:
         """Give the files of every target that can carry the launch, and say why the others have none.
 
         Raises:
@@ -31,7 +31,7 @@ class DeployTable:
         try:
             spec = launch_with(package, self._files(package.recipe.engine))
         except InputError as error:
-            return (), tuple(NotCarried(target=name, why=error.message) for name, _ in self._targets)
+            return Deployment((), tuple(NotCarried(target=name, why=error.message) for name, _ in self._targets))
         files: list[DeployFile] = []
         without: list[NotCarried] = []
         for name, chosen in self._targets:
@@ -39,7 +39,7 @@ class DeployTable:
                 files += _files(name, chosen, spec)
             except InputError as error:
                 without.append(NotCarried(target=name, why=error.message))
-        return tuple(files), tuple(without)
+        return Deployment(tuple(files), tuple(without))
 
     def _files(self, build: EngineBuild) -> WheelFiles | None:
         if build not in self._kept:

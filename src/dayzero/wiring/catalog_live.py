@@ -83,7 +83,7 @@ class Snapshot:
             RemoteError: The index does not answer.
         """
         found = self.index.search(wanted, limit=limit, offset=offset)
-        if self.index.stamp() != self.stamp or any(hit not in self.editions for hit in found.hits):
+        if found.stamp != self.stamp:
             raise UnavailableError("the search index holds another state of the catalog", hint="Ask again in a moment.")
         return found, tuple(self.editions[hit] for hit in found.hits)
 

@@ -1,8 +1,10 @@
 """Read the whole catalog from disk: definitions, the release log, the ledger and its raw files, and kits."""
 
 import os
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from dayzero.adapters.package_files import LOCK
@@ -10,7 +12,7 @@ from dayzero.catalog.assemble import assemble
 from dayzero.catalog.card import build_card
 from dayzero.catalog.claim_page import claim_pages
 from dayzero.catalog.contents import read_contents
-from dayzero.catalog.edition import DRAFT, FITS, UNKNOWN, Catalog, DeployFile, Edition, NotCarried, SystemFit
+from dayzero.catalog.edition import DRAFT, FITS, UNKNOWN, Catalog, Deployment, Edition, SystemFit
 from dayzero.catalog.model import Card, Fit, FitState, KitFacts
 from dayzero.catalog.release import LOG_NAME, ReleaseLog
 from dayzero.catalog.standing import read_fit, read_ladder
@@ -27,6 +29,7 @@ from dayzero.wiring.catalog_deploy import DeployTable
 from dayzero.wiring.catalog_fits import FitTable
 from dayzero.wiring.catalog_releases import DEFINITION, RELEASES, Defined, Definitions, defined_in, read_log
 from dayzero.wiring.catalog_terms import terms_of
+from dayzero.wiring.collector import uncollected
 from dayzero.wiring.definitions import collections
 from dayzero.wiring.evidence_raw import raw_store
 from dayzero.wiring.kits import KitFiles, KitFolder, open_kits
@@ -83,7 +86,8 @@ class CatalogSource:
         self._places = places
         self._definitions = Definitions()
         self._deploy = DeployTable()
-        self._rendered: dict[tuple[str, Sha256, Sha256], tuple[tuple[DeployFile, ...], tuple[NotCarried, ...]]] = {}
+        self._rendered: dict[tuple[str, Sha256, Sha256], Deployment] = {}
+        self._rendering = threading.Lock()
         self._fits = FitTable()
         self._beside: dict[tuple[str, str], Path] = {}
 
@@ -92,13 +96,17 @@ class CatalogSource:
         return Sha256.of("\n".join(sorted(_states(self._places))).encode()).hex
 
     def read(self) -> Offer:
-        """Read it all.
+        """Read it all, without a look for cycles meanwhile; what was read stays, and is not looked through afterwards either.
 
         Raises:
             EvidenceError: The raw file under a claim that stands is gone.
             InputError: A definition is not valid, or there is none.
             IntegrityError: The ledger, the release log, a frozen definition, a raw file or a kit was changed.
         """
+        with uncollected():
+            return self._offer()
+
+    def _offer(self) -> Offer:
         read = self._read()
         told = Told.read(store.open_ledger(self._places.evidence))
         raw = raw_store(self._places.evidence)
@@ -140,11 +148,16 @@ class CatalogSource:
             yield edition
 
     def _edition(self, one: Defined, card: Card) -> Edition:
-        key = (one.package.name, one.sha256, one.recipe)
-        if key not in self._rendered:
-            self._rendered[key] = self._deploy.of(one.package)
         file = self._beside[one.package.name, one.release.version if one.release else DRAFT] = _with_config(one)
-        return _put_together(one, card, self._rendered[key], self._fits.of(one.package, file, card.fit))
+        return _put_together(one, card, partial(self._deployment, one), self._fits.of(one.package, file, card.fit))
+
+    def _deployment(self, one: Defined) -> Deployment:
+        """Render the deploy files of a version, once; several readers of a live catalog may ask at the same time."""
+        key = (one.package.name, one.sha256, one.recipe)
+        with self._rendering:
+            if key not in self._rendered:
+                self._rendered[key] = self._deploy.of(one.package)
+            return self._rendered[key]
 
 
 def card_of(package: Package, told: Told, kit: KitFacts | None, *, recipe: Sha256 | None = None) -> Card:
@@ -181,7 +194,8 @@ def offer_of(
         release=None,
     )
     card = card_of(package, told, kit[0], recipe=one.recipe)
-    edition = _put_together(one, card, DeployTable().of(package), FitTable().of(package, one.file, card.fit))
+    rendered = DeployTable().of(package)
+    edition = _put_together(one, card, lambda: rendered, FitTable().of(package, one.file, card.fit))
     log = ReleaseLog()
     catalog = assemble((edition,), claim_pages(told, contents), told=told, log=log)
     kits = {} if kit[1] is None else {(package.name, DRAFT): kit[1]}
@@ -191,18 +205,16 @@ def offer_of(
 def _put_together(
     one: Defined,
     card: Card,
-    rendered: tuple[tuple[DeployFile, ...], tuple[NotCarried, ...]],
+    rendering: Callable[[], Deployment],
     fits: tuple[SystemFit, ...],
 ) -> Edition:
-    deploy, without = rendered
     return Edition(
         card=replace(card, fit=_fit_of(card, fits)),
         release=one.release,
         yank=None,
         definition=one.text,
         definition_sha256=one.sha256,
-        deploy=deploy,
-        not_carried=without,
+        rendering=rendering,
         fits=fits,
         difference=None,
         terms=terms_of(_home(one), one.package.tier),

@@ -1,7 +1,8 @@
 """Write a catalog as the files of a site, its index last, so that every file can be held to its digest."""
 
-import json
 from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from dayzero.adapters.site.export import SiteFile, site_pages
 from dayzero.adapters.site.place import site_of
@@ -56,7 +57,7 @@ def site_files(offer: Offer, signer: Signer | None = None, more: Iterable[SiteFi
 
 def as_bytes(document: object) -> bytes:
     """Write a document as the bytes that are published, here and by a live server."""
-    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
 def _files(offer: Offer, signer: Signer | None, more: Iterable[SiteFile]) -> Iterator[SiteFile]:

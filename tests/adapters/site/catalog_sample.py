@@ -24,7 +24,17 @@ from dayzero.catalog.card import build_card
 from dayzero.catalog.claim_page import claim_pages
 from dayzero.catalog.comparison import Comparison, NumberRow, Row
 from dayzero.catalog.difference import Changed, ClaimChange, EditionDifference
-from dayzero.catalog.edition import Catalog, DeployFile, Edition, Entry, NotCarried, SystemFit, TakenBack, Terms
+from dayzero.catalog.edition import (
+    Catalog,
+    DeployFile,
+    Deployment,
+    Edition,
+    Entry,
+    NotCarried,
+    SystemFit,
+    TakenBack,
+    Terms,
+)
 from dayzero.catalog.model import Card, Fit, FitState, KitFacts, StatusStep
 from dayzero.catalog.release import KitPin, Release, Yank
 from dayzero.catalog.series import Point, Series
@@ -103,8 +113,7 @@ def draft(card: Card) -> Edition:
         yank=None,
         definition=DEFINITION,
         definition_sha256=digest(DEFINITION.encode()),
-        deploy=DEPLOY,
-        not_carried=(NotCarried(target="kserve", why="The model has <no> address that it could fetch; 1.56 TB are."),),
+        rendering=lambda: Deployment(DEPLOY, NOT_CARRIED),
         fits=SYSTEMS,
         difference=None,
         terms=Terms(
@@ -127,6 +136,7 @@ DEPLOY = (
     _file("helm", "chart/templates/serve.yaml", b"kind: Pod\n"),
     _file("shell", "serve.sh", b"#!/bin/sh\n", "undecided"),
 )
+NOT_CARRIED = (NotCarried(target="kserve", why="The model has <no> address that it could fetch; 1.56 TB are."),)
 
 
 def _fit(system: str, gpu: str, count: int, state: str, *, own: bool = False) -> SystemFit:

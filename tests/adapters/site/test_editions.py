@@ -26,7 +26,7 @@ from tests.catalog.sample import FITS, KIT, STATUSES, claim, tiny, tiny_records
 from dayzero.adapters.site.place import site_of
 from dayzero.adapters.site.render import Beside, render_edition, render_fit
 from dayzero.adapters.site.systems import by_kind
-from dayzero.catalog.edition import Catalog, Entry
+from dayzero.catalog.edition import Catalog, Deployment, Entry
 from dayzero.evidence.citation import Page
 from dayzero.evidence.html_page import read_html
 from dayzero.evidence.model import Concern, Record, Retraction
@@ -304,8 +304,7 @@ def test_a_version_without_anything_says_so_in_place_of_each_thing():
     ledger = ledger_of()
     bare = replace(
         draft(card_of(replace(repinned(), claims=(), walls=(), unmeasured=(), changes=()), ledger)),
-        deploy=(),
-        not_carried=(),
+        rendering=Deployment,
         fits=(),
         terms=None,
     )

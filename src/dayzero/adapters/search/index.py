@@ -55,7 +55,7 @@ class SqlSearchIndex:
             put_state(connection, _STAMP, stamp)
             put_state(connection, _FILLING, secrets.token_hex(8))
         with _refusals(), self._reading() as connection:
-            self._state(connection)
+            self._state(connection, *state(connection, _FILLING))
 
     def stamp(self) -> str:
         """Say which state is in it; ``""`` where it was never filled.
@@ -64,7 +64,7 @@ class SqlSearchIndex:
             RemoteError: The database refuses.
         """
         with _refusals(), self._reading() as connection:
-            return state(connection, _STAMP)
+            return state(connection, _STAMP)[0]
 
     def search(self, wanted: Filter, *, limit: int, offset: int = 0) -> Found:
         """Find what a filter leaves.
@@ -82,8 +82,9 @@ class SqlSearchIndex:
         """
         asked = terms(wanted.q)
         with _refusals(), self._reading() as connection:
-            postings = self._state(connection)
-            worded = self._worded(connection, postings, asked)
+            stamp, filling = state(connection, _STAMP, _FILLING)
+            postings = self._state(connection, filling)
+            worded = _worded(connection, postings, asked)
         chosen = postings.chosen(wanted)
         left = postings.always(wanted) & worded[-1]
         hits = left
@@ -91,7 +92,10 @@ class SqlSearchIndex:
             hits &= bits
         tiers = _tiers(hits, worded)
         return Found(
-            total=hits.bit_count(), hits=postings.page(tiers, limit, offset), counts=postings.count(left, chosen)
+            total=hits.bit_count(),
+            hits=postings.page(tiers, limit, offset),
+            counts=postings.count(left, chosen),
+            stamp=stamp,
         )
 
     @contextmanager
@@ -101,21 +105,17 @@ class SqlSearchIndex:
         with self._engine.connect() as connection:
             yield connection.execution_options(**options)
 
-    def _state(self, connection: Connection) -> Postings:
+    def _state(self, connection: Connection, filling: str) -> Postings:
         """Give the sets of the filling that is there now; they are read where another one is."""
-        filling, kept = state(connection, _FILLING), self._postings
+        kept = self._postings
         if kept is None or kept.filling != filling:
             self._postings = kept = read(connection, filling)
         return kept
 
-    def _worded(self, connection: Connection, postings: Postings, asked: Sequence[str]) -> tuple[Bits, ...]:
-        """Give the sets that hold every term, the best first; the last one is all that do."""
-        if not asked:
-            return (-1,)
-        return tuple(
-            postings.rows(connection.execute(found(self._dialect, asked, where)).scalars().all())
-            for where in (("name",), ("name", "title"), ("body",))
-        )
+
+def _worded(connection: Connection, postings: Postings, asked: Sequence[str]) -> tuple[Bits, ...]:
+    """Give the sets that hold every term, the best first; the last one is all that do."""
+    return tuple(map(postings.rows, found(connection, asked))) if asked else (-1,)
 
 
 def _tiers(hits: Bits, worded: Sequence[Bits]) -> Iterator[Bits]:

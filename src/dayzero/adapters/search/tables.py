@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, UniqueConstraint, inspect, select, text
 
-LAYOUT = "1"
+LAYOUT = "2"
 """Raised with every change of the tables or of what is written into them."""
 
 _TABLES = MetaData()
@@ -28,14 +28,14 @@ VERSION = Table(
 )
 
 WORDS = "catalog_search_words"
-"""The text: FTS5 on SQLite, a table with a tsvector on PostgreSQL. Its columns and questions are in ``words.py``."""
+"""The text: FTS5 on SQLite, a table of tsvectors on PostgreSQL. Its columns and questions are in ``words.py``."""
 
 _FTS5 = """detail = column, prefix = '1 2 3 4', tokenize = "ascii tokenchars '_'" """
 _WORDS_DDL: Mapping[str, tuple[str, ...]] = {
     "sqlite": (f"CREATE VIRTUAL TABLE {WORDS} USING fts5(name, title, body, {_FTS5})",),
     "postgresql": (
-        f"CREATE TABLE {WORDS} (rowid integer PRIMARY KEY, words tsvector NOT NULL)",
-        f"CREATE INDEX {WORDS}_index ON {WORDS} USING gin (words)",
+        f"CREATE TABLE {WORDS} (rowid integer PRIMARY KEY, name tsvector, head tsvector, body tsvector)",
+        *(f"CREATE INDEX {WORDS}_{column} ON {WORDS} USING gin ({column})" for column in ("name", "head", "body")),
     ),
 }
 
@@ -45,7 +45,7 @@ def prepare(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('catalog_search'))"))
     there = set(inspect(connection).get_table_names())
-    if {WORDS, *_TABLES.tables} <= there and state(connection, "layout") == LAYOUT:
+    if {WORDS, *_TABLES.tables} <= there and state(connection, "layout") == (LAYOUT,):
         return
     connection.execute(text(f"DROP TABLE IF EXISTS {WORDS}"))
     _TABLES.drop_all(connection)
@@ -55,9 +55,11 @@ def prepare(connection: Connection) -> None:
     put_state(connection, "layout", LAYOUT)
 
 
-def state(connection: Connection, key: str) -> str:
-    """Read what is noted under a key, ``""`` for nothing."""
-    return connection.execute(select(STATE.c.value).where(STATE.c.key == key)).scalar() or ""
+def state(connection: Connection, *keys: str) -> tuple[str, ...]:
+    """Read what is noted under some keys, ``""`` for nothing."""
+    rows = connection.execute(select(STATE.c.key, STATE.c.value).where(STATE.c.key.in_(keys)))
+    noted = {row.key: row.value for row in rows}
+    return tuple(noted.get(key, "") for key in keys)
 
 
 def put_state(connection: Connection, key: str, value: str) -> None:

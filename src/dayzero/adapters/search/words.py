@@ -3,16 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, TextClause, text
+from sqlalchemy import Connection, text
 
 from dayzero.adapters.search.tables import WORDS
 from dayzero.adapters.search.terms import terms
 
 _INSERT = {
     "sqlite": f"INSERT INTO {WORDS} (rowid, name, title, body) VALUES (:id, :name, :title, :body)",  # noqa: S608
-    "postgresql": f"INSERT INTO {WORDS} (rowid, words) VALUES (:id, CAST(:words AS tsvector))",  # noqa: S608
+    "postgresql": (
+        f"INSERT INTO {WORDS} (rowid, name, head, body) "  # noqa: S608
+        "VALUES (:id, CAST(:name AS tsvector), CAST(:head AS tsvector), CAST(:body AS tsvector))"
+    ),
 }
-_WEIGHTS = {"name": "A", "title": "B", "body": "C"}
+
+
+_FIELDS = (("name",), ("name", "title"), ("body",))  # where every term is looked for, the best place first
+_COLUMNS = ("name", "head", "body")  # the same on PostgreSQL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,30 +50,43 @@ def delete(connection: Connection, ids: Sequence[int]) -> None:
         connection.execute(text(f"DELETE FROM {WORDS} WHERE rowid = :id"), [{"id": number} for number in ids])  # noqa: S608
 
 
-def found(dialect: str, asked: Sequence[str], fields: Sequence[str]) -> TextClause:
-    """Write a question for the rows that hold every term, each as a word's beginning, in any of some fields.
+def found(connection: Connection, asked: Sequence[str]) -> tuple[list[int], ...]:
+    """Give the rows that hold every term as a word's beginning: all in the name, in name and title, in the body.
+
+    Asked is once, and each list comes as one value: a word that most versions have does not cost thousands of rows. On PostgreSQL
+    each place has a column of its own, because a question for weights would read every row that the index found.
 
     Args:
-        dialect: Which database.
+        connection: The database.
         asked: Terms, at least one.
-        fields: Of ``name``, ``title``, ``body``.
     """
-    if dialect == "sqlite":
+    if connection.dialect.name == "sqlite":
         every = " AND ".join(f'"{term}" *' for term in asked)
-        query = f"{{{' '.join(fields)}}} : ({every})"
-        return text(f"SELECT rowid FROM {WORDS} WHERE {WORDS} MATCH :query").bindparams(query=query)  # noqa: S608
-    weights = "".join(_WEIGHTS[field] for field in fields)
-    query = " & ".join(f"'{term}':*{weights}" for term in asked)
-    return text(f"SELECT rowid FROM {WORDS} WHERE words @@ CAST(:query AS tsquery)").bindparams(query=query)  # noqa: S608
+        queries = {f"q{place}": f"{{{' '.join(fields)}}} : ({every})" for place, fields in enumerate(_FIELDS)}
+        parts = (f"(SELECT group_concat(rowid) FROM {WORDS} WHERE {WORDS} MATCH :{name})" for name in queries)  # noqa: S608
+        said = connection.execute(text(f"SELECT {', '.join(parts)}"), queries).one()
+        return tuple([] if numbers is None else list(map(int, numbers.split(","))) for numbers in said)
+    query = " & ".join(f"'{term}':*" for term in asked)
+    parts = (
+        f"(SELECT array_agg(rowid) FROM {WORDS} WHERE {column} @@ CAST(:query AS tsquery))"  # noqa: S608
+        for column in _COLUMNS
+    )
+    rows = connection.execute(text(f"SELECT {', '.join(parts)}"), {"query": query}).one()
+    return tuple(numbers or [] for numbers in rows)
 
 
 def _of_sqlite(row: Worded) -> dict[str, object]:
-    return {"id": row.id, **{field: " ".join(terms(getattr(row, field))) for field in _WEIGHTS}}
+    return {"id": row.id, "name": _plain(row.name), "title": _plain(row.title), "body": _plain(row.body)}
+
+
+def _plain(words: str) -> str:
+    return " ".join(terms(words))
 
 
 def _of_postgres(row: Worded) -> dict[str, object]:
-    weights: dict[str, str] = {}
-    for place, (field, weight) in enumerate(_WEIGHTS.items(), start=1):
-        for term in terms(getattr(row, field)):
-            weights[term] = f"{weights[term]},{place}{weight}" if term in weights else f"{place}{weight}"
-    return {"id": row.id, "words": " ".join(f"'{term}':{places}" for term, places in weights.items())}
+    head = f"{row.name} {row.title}"
+    return {"id": row.id, "name": _lexemes(row.name), "head": _lexemes(head), "body": _lexemes(row.body)}
+
+
+def _lexemes(words: str) -> str:
+    return " ".join(f"'{term}'" for term in terms(words))
