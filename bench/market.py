@@ -67,6 +67,8 @@ def _compare(cluster: PostgresCluster, seconds: float, rounds: int) -> None:
         print(f"{name:24}{middle:>10.0f}{middle / base:>11.2f}   {', '.join(f'{rate:.0f}' for rate in found)}")
     reached = statistics.median(rates["signed purchases"]) / base >= GOAL
     print(f"goal: signed purchases at least {GOAL} x pgbench: {'reached' if reached else 'MISSED'}")
+    for name, count in _statements(cluster, place, shop, wallets).items():
+        print(f"statements of one transaction, {name}: {count}")
     deadlocks = cluster.log.read_text(encoding="utf-8").count("deadlock detected")
     with books.market_at(place.database, books.Clock()) as market:
         seen = audit(market)
@@ -96,6 +98,29 @@ def _pgbench(cluster: PostgresCluster, seconds: float) -> float:
     if found is None:
         raise RuntimeError(printed)
     return float(found.group(1))
+
+
+def _statements(cluster: PostgresCluster, place: books.Place, shop: books.Shop, wallets: list[str]) -> dict[str, int]:
+    """Count the statements that the server was sent for one transaction, BEGIN and COMMIT among them, by its own log."""
+    counts = {}
+    for database in ("market", "tpcb"):
+        cluster.sql(f"ALTER DATABASE {database} SET log_statement = 'all'")
+    before = _logged(cluster)
+    cluster.program("pgbench", "-n", "-t", "1", "tpcb")
+    once = _logged(cluster)
+    cluster.program("pgbench", "-n", "-t", "2", "tpcb")
+    counts["pgbench TPC-B-like"] = _logged(cluster) - once - (once - before)  # it looks for its tables first
+    with books.market_at(place.database, books.Clock(), pool_size=1) as market:
+        for name, tier, signing in (("signed", shop.enterprise, books.signing()), ("unsigned", shop.community, None)):
+            for wallet in wallets[:2]:  # the first one reads what is on offer, too
+                before = _logged(cluster)
+                buy(market, Purchase(account_id=wallet, key=f"count-{name}", tier_id=tier, signing=signing))
+                counts[f"{name} purchase"] = _logged(cluster) - before
+    return counts
+
+
+def _logged(cluster: PostgresCluster) -> int:
+    return len(re.findall(r"LOG:  (?:statement|execute [^:]+): ", cluster.log.read_text(encoding="utf-8")))
 
 
 def _purchases(place: books.Place, shop: books.Shop, wallets: list[str], seconds: float, name: str) -> float:

@@ -20,6 +20,7 @@ pytest_plugins = (
     "tests.engines.llamacpp.fixtures",
     "tests.postgres_fixtures",
     "tests.market.fixtures",
+    "tests.adapters.payments.stripe_api",
     "tests.vllm_fixtures",
 )
 

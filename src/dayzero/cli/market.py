@@ -7,8 +7,10 @@ import cyclopts
 
 from dayzero.cli.main import FINDINGS, INTEGRITY, PROVEN
 from dayzero.cli.output import OutputFormat, print_json
+from dayzero.core.errors import InputError
 from dayzero.market.audit import Audited, audit
-from dayzero.wiring.market import init_market, open_market, read_checkpoints, write_checkpoint
+from dayzero.market.audit_since import audit_since
+from dayzero.wiring.market import init_market, open_market, read_checkpoint_file, read_checkpoints, write_checkpoint
 
 SCHEMA = "dayzero/market/v1"
 
@@ -39,6 +41,7 @@ APP.command("dayzero.cli.market_offer:provider", name="provider")
 APP.command("dayzero.cli.market_money:account", name="account")
 APP.command("dayzero.cli.market_money:grant_credit", name="grant")
 APP.command("dayzero.cli.market_money:refund_order", name="refund")
+APP.command("dayzero.cli.market_money:sweep_payments", name="sweep")
 APP.command("dayzero.cli.market_money:revoke_right", name="revoke")
 APP.command("dayzero.cli.market_money:export", name="export")
 
@@ -63,6 +66,7 @@ def audit_books(
     database: Database,
     *,
     checkpoints: Path | None = None,
+    since: Path | None = None,
     key: Annotated[tuple[Path, ...], cyclopts.Parameter(negative=())] = (),
     output_format: OutputFormat = "text",
 ) -> int:
@@ -73,12 +77,16 @@ def audit_books(
     Args:
         database: File of SQLite, or postgresql://USER@HOST/NAME.
         checkpoints: Folder of the checkpoints that were kept outside the database.
+        since: One of those checkpoints, from which the audit goes on; the verdict is about what came after it.
         key: Public key that signs the checkpoints; can be given again.
         output_format: How the result is written to stdout.
     """
+    if since is not None and checkpoints is not None:
+        raise InputError("--since goes on from one checkpoint", hint="Leave --checkpoints out, or make a full audit.")
     signed = read_checkpoints(checkpoints, key) if checkpoints is not None else ()
+    begin = read_checkpoint_file(since, key) if since is not None else None
     with open_market(database) as market:
-        seen = audit(market, signed)
+        seen = audit(market, signed) if begin is None else audit_since(market, begin)
     code = PROVEN
     if seen.findings:
         code = FINDINGS if {finding.kind for finding in seen.findings} == {"provider"} else INTEGRITY
@@ -87,11 +95,16 @@ def audit_books(
         return code
     for finding in seen.findings:
         print(f"{finding.where}: {finding.reason} [{finding.kind}]")
-    print({PROVEN: "proven", FINDINGS: "refuted", INTEGRITY: "refuted: the books were changed"}[code])
+    verdict = {PROVEN: "proven", FINDINGS: "refuted", INTEGRITY: "refuted: the books were changed"}[code]
+    print(f"{verdict} since block #{seen.since}" if seen.since else verdict)
     print(
         f"checked: {seen.entries} entries of {seen.accounts} chains, {seen.rows} rows, {seen.blocks} blocks, "
         f"{seen.checkpoints} signed checkpoints"
     )
+    if seen.since:
+        print(
+            "what that block covers was not read again, and rows that no entry recorded were not looked for: the full audit does"
+        )
     if not seen.checkpoints:
         print("no checkpoint from outside was given: a past that was written anew as a whole would not be seen")
     return code
@@ -125,4 +138,5 @@ def _document(seen: Audited) -> dict[str, object]:
         "rows": seen.rows,
         "blocks": seen.blocks,
         "checkpoints": seen.checkpoints,
+        "since": seen.since,
     }

@@ -1,4 +1,4 @@
-"""``dayzero market account``, ``grant``, ``refund``, ``revoke``, ``export``: accounts, credit and rights."""
+"""``dayzero market account``, ``grant``, ``refund``, ``sweep``, ``revoke``, ``export``: accounts, credit and rights."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,13 +6,15 @@ from typing import Annotated, Literal
 import cyclopts
 
 from dayzero.adapters.new_file import write_new
-from dayzero.cli.main import PROVEN
+from dayzero.cli.main import PROVEN, UNDECIDED
 from dayzero.cli.market import Database
+from dayzero.core.errors import InputError
 from dayzero.market.account import account_named, open_account
 from dayzero.market.ledger import Grant, grant
-from dayzero.market.refund import Refund, refund, revoke
+from dayzero.market.refund import Refund, revoke
 from dayzero.market.rows import text
-from dayzero.wiring.market import exported_ledger, open_market
+from dayzero.market.sweep import sweep
+from dayzero.wiring.market import exported_ledger, open_market, payments, refund_the_way_it_came
 
 
 def account(name: str, database: Database) -> int:
@@ -46,9 +48,10 @@ def grant_credit(name: str, amount_minor: int, currency: str, database: Database
 
 
 def refund_order(order: str, database: Database, *, key: str, why: str, amount_minor: int = 0) -> int:
-    """Refund an order that was paid from credit; when all of it is back, the right to use ends.
+    """Refund an order the way that it was paid; when all of it is back, the right to use ends.
 
-    An order that was paid through a provider is refunded there; the provider's delivery enters it in the books.
+    The books come first. Where the provider then does not take it (exit 3), the same command again sends the money, once. Stripe
+    is asked with STRIPE_API_KEY from the environment.
 
     Args:
         order: Id of the order.
@@ -58,9 +61,29 @@ def refund_order(order: str, database: Database, *, key: str, why: str, amount_m
         amount_minor: How much, in minor units; all that is left where it is not given.
     """
     with open_market(database) as market:
-        done = refund(market, Refund(order_id=order, key=key, reason=why, amount_minor=amount_minor))
+        done = refund_the_way_it_came(market, Refund(order_id=order, key=key, reason=why, amount_minor=amount_minor))
     print(f"order {done.id} is {done.state}")
     return PROVEN
+
+
+def sweep_payments(provider: str, database: Database, *, hours: int = 24) -> int:
+    """Ask a provider about the payments that were begun and never finished, and enter what it answers; pages still open are closed.
+
+    Sweep as often as you like: what is settled is not asked about again. Exit 3: the provider did not answer for every one.
+
+    Args:
+        provider: The provider's name, such as stripe; its key is in the environment (STRIPE_API_KEY).
+        database: The books.
+        hours: How long a buyer has to pay, from when the page was opened.
+    """
+    if hours < 0:
+        raise InputError("a buyer has 0 hours or more", hint="Give a whole number, such as 24.")
+    with open_market(database) as market:
+        swept = sweep(market, payments(provider), hours)
+    for each in swept:
+        print(f"order {each.order_id} is {each.outcome}{f': {each.why}' if each.why else ''}")
+    print(f"{len(swept)} payments were begun more than {hours} hours ago and not finished")
+    return UNDECIDED if any(each.outcome == "unanswered" for each in swept) else PROVEN
 
 
 def revoke_right(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dayzero.core.errors import IntegrityError
 from dayzero.market.chain import broken, canonical, digest, heads_in, rows_in
 from dayzero.market.checkpoint import Signed
-from dayzero.market.model import KEYS, Finding, Value, Values, row_name
+from dayzero.market.model import KEYS, Finding, Row, Value, Values, row_name
 from dayzero.market.ports import Desk, Market
 from dayzero.market.rows import number, text
 
@@ -23,6 +23,7 @@ class Audited:
         findings: What is wrong, the chains first.
         entries, rows, accounts, blocks: How much was looked at.
         checkpoints: How many signed checkpoints the books were held to.
+        since: The block after which the audit began; 0 where it read everything.
     """
 
     findings: tuple[Finding, ...]
@@ -31,6 +32,7 @@ class Audited:
     accounts: int
     blocks: int
     checkpoints: int
+    since: int = 0
 
 
 def audit(market: Market, checkpoints: tuple[Signed, ...] = ()) -> Audited:
@@ -51,8 +53,8 @@ def _audit(desk: Desk, checkpoints: tuple[Signed, ...]) -> Audited:
         *_blocks(journal, blocks, checkpoints),
         *_rows(journal, tables),
         *_terms(tables),
-        *_money(tables, desk.every("balance")),
-        *_rights(tables),
+        *hold_money(tables, desk.every("balance")),
+        *hold_rights(tables),
         *_providers(tables),
     )
     return Audited(
@@ -105,15 +107,25 @@ def _rows(journal: tuple[Values, ...], tables: Mapping[str, tuple[Values, ...]])
             yield Finding(kind="row", where=where, reason=error.message)
             continue
         for row in recorded:
-            found = present.get(row.name)
             said.add(row.name)
-            if found is None:
-                yield Finding(kind="row", where=row.name, reason=f"it is gone; {where} recorded it")
-            elif canonical(found) != canonical(row.values):
-                yield Finding(kind="row", where=row.name, reason=f"{_difference(row.values, found)}; see {where}")
+            yield from hold_row(row, present.get(row.name), where)
     for name in present:
         if name not in said:
             yield Finding(kind="row", where=name, reason="no entry of the journal recorded it")
+
+
+def hold_row(row: Row, found: Values | None, where: str) -> Iterator[Finding]:
+    """Hold a row to what an entry of the journal recorded.
+
+    Args:
+        row: As it was recorded.
+        found: As it is, ``None`` where it is gone.
+        where: The entry.
+    """
+    if found is None:
+        yield Finding(kind="row", where=row.name, reason=f"it is gone; {where} recorded it")
+    elif canonical(found) != canonical(row.values):
+        yield Finding(kind="row", where=row.name, reason=f"{_difference(row.values, found)}; see {where}")
 
 
 def _difference(recorded: Values, found: Values) -> str:
@@ -128,7 +140,8 @@ def _terms(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
                 yield Finding(kind="terms", where=row_name(table, row), reason="its text does not give its hash")
 
 
-def _money(tables: Mapping[str, tuple[Values, ...]], balances: tuple[Values, ...]) -> Iterator[Finding]:
+def hold_money(tables: Mapping[str, tuple[Values, ...]], balances: tuple[Values, ...]) -> Iterator[Finding]:
+    """Hold balances to the transfers, of all accounts or of one."""
     folded: dict[Value, int] = defaultdict(int)
     for row in tables["transfer"]:
         folded[row["debit_id"]] -= number(row, "amount_minor")
@@ -150,7 +163,8 @@ def _money(tables: Mapping[str, tuple[Values, ...]], balances: tuple[Values, ...
             yield Finding(kind="money", where=row_name("transfer", sale), reason=f"{back} of it were refunded")
 
 
-def _rights(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
+def hold_rights(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
+    """Hold every right to use to its payment and its signature, of all accounts or of one."""
     orders = {row["id"]: row for row in tables["orders"]}
     sales = {row["order_id"]: row for row in tables["transfer"] if row["kind"] == "sale"}
     seals = {row["signature_id"]: row for row in tables["signature_seal"]}

@@ -5,8 +5,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from dayzero.core.errors import IntegrityError
 from dayzero.market.model import Deed, Finding, Row, Value, Values
+
+_CANONICAL = msgspec.json.Encoder(order="sorted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,8 @@ class Link:
 
 
 def canonical(value: object) -> str:
-    """Write text, whole numbers, ``null``, lists and objects with ASCII names in their RFC 8785 form."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    """Write text, whole numbers, ``null``, lists and objects (dataclasses too) with ASCII names in their RFC 8785 form."""
+    return _CANONICAL.encode(value).decode("utf-8")
 
 
 def digest(text: str) -> str:
@@ -62,6 +66,23 @@ def entry_body(deed: Deed, seq: int) -> str:
     )
 
 
+def entry_row(deed: Deed, head: Head) -> Row:
+    """Write the entry that a deed makes in its account's chain."""
+    linked = link(head, entry_body(deed, head.seq + 1))
+    return Row(
+        "journal",
+        {
+            "account_id": deed.account,
+            "seq": linked.seq,
+            "prev_seq": linked.prev_seq,
+            "kind": deed.kind,
+            "body": linked.body,
+            "prev_hash": linked.prev_hash,
+            "hash": linked.hash,
+        },
+    )
+
+
 def rows_in(body: str) -> tuple[Row, ...]:
     """Read back which rows an entry is about.
 
@@ -74,14 +95,15 @@ def rows_in(body: str) -> tuple[Row, ...]:
         raise IntegrityError("an entry of the journal cannot be read", hint="Run 'dayzero market audit'.") from error
 
 
-def broken(entries: Iterable[Values], name: str) -> Iterator[Finding]:
+def broken(entries: Iterable[Values], name: str, head: Head | None = None) -> Iterator[Finding]:
     """Find where a chain does not hold: a number out of turn, a link to something else, bytes that do not give the hash.
 
     Args:
         entries: The rows of one chain, by number.
         name: What to call the chain.
+        head: The entry before the first of these; where it is not given, the chain begins with them.
     """
-    head = Head()
+    head = head or Head()
     for entry in entries:
         where = f"{name} #{entry['seq']}"
         expected = link(head, str(entry["body"]))

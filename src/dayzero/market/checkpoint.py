@@ -55,18 +55,13 @@ def _take(desk: Desk, at: str) -> Values:
 
 def _next_block(desk: Desk, at: str) -> Values | None:
     """Write the heads of the chains that grew since the last block as the next one; ``None`` where none grew."""
-    blocks = desk.every("block")
-    covered: dict[str, Head] = {}
-    for block in blocks:
+    last, covered = Head(), dict[str, Head]()
+    for block in desk.entries("block", 1):
         covered |= heads_in(text(block, "body"))
-    heads = {
-        text(row, "account_id"): Head(number(row, "seq"), text(row, "hash"))
-        for row in desk.every("journal")  # by account and number, so that the last one stays
-    }
-    grown = {account: head for account, head in heads.items() if covered.get(account) != head}
+        last = Head(number(block, "seq"), text(block, "hash"))
+    grown = {account: head for account, head in desk.heads().items() if covered.get(account) != head}
     if not grown:
         return None
-    last = Head(number(blocks[-1], "seq"), text(blocks[-1], "hash")) if blocks else Head()
     linked = link(last, block_body(grown, at, last.seq + 1))
     return {
         "seq": linked.seq,

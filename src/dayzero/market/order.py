@@ -1,7 +1,5 @@
 """Buy: the signature, the money and the right to use are recorded in one transaction, or none of them is."""
 
-from dataclasses import asdict
-
 from dayzero.market import licence
 from dayzero.market.chain import canonical, digest
 from dayzero.market.entitlement import holds_product
@@ -45,8 +43,7 @@ def read_order(market: Market, account_id: str, order_id: str) -> Order:
 
 def request_digest(purchase: Purchase) -> str:
     """Name a request by what it asks for, so that a key is not used for two."""
-    signing = asdict(purchase.signing) if purchase.signing else None
-    return digest(canonical({"tier": purchase.tier_id, "provider": purchase.provider, "signing": signing}))
+    return digest(canonical({"tier": purchase.tier_id, "provider": purchase.provider, "signing": purchase.signing}))
 
 
 def _buy(desk: Desk, market: Market, purchase: Purchase) -> Order:
@@ -88,8 +85,11 @@ def _buy(desk: Desk, market: Market, purchase: Purchase) -> Order:
 def _expect(desk: Desk, purchase: Purchase) -> None:
     tier = desk.one("price_tier", id=purchase.tier_id)
     if tier is not None:
+        wallet = {"owner_id": purchase.account_id, "kind": "wallet", "provider": "", "currency": tier["currency"]}
         desk.expect(
             ("orders", {"account_id": purchase.account_id, "idem_key": purchase.key}),
+            ("account", {"id": purchase.account_id}),
+            ("ledger_account", wallet),
             ("tier_withdrawal", {"tier_id": purchase.tier_id}),
             ("version_notice", {"version_id": tier["version_id"], "kind": "yanked"}),
         )

@@ -1,10 +1,11 @@
 """What the market needs from outside: books that keep one transaction whole, providers of payment, a clock and new names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from dayzero.market.model import Deed, Event, Order, Session, Value, Values
+from dayzero.market.chain import Head
+from dayzero.market.model import Deed, Event, Order, Row, Session, Value, Values
 
 T = TypeVar("T")
 
@@ -26,6 +27,18 @@ class Desk(Protocol):
 
     def record(self, deed: Deed) -> None:
         """Append the rows of a deed, and its entry in the account's chain, at most once a transaction."""
+        ...
+
+    def heads(self) -> Mapping[str, Head]:
+        """Read the newest entry of each chain, by account; no body is read."""
+        ...
+
+    def entries(self, table: str, start: int, /, **equal: Value) -> Iterator[Values]:
+        """Read a chain (``journal`` or ``block``) in turn from a number on, without holding more of it than a few entries."""
+        ...
+
+    def stored(self, row: Row) -> Values | None:
+        """Read the row with the key of this one as the database has it now, past whatever is kept; ``None`` where it is gone."""
         ...
 
     def append_block(self, block: Values) -> None:
@@ -65,6 +78,17 @@ class PaymentProvider(Protocol):
 
         Raises:
             IntegrityError: It is forged, changed, or too old.
+        """
+        ...
+
+    def close(self, order: Order, reference: str) -> Event | None:
+        """Ask what became of the page of an order, and close it where nobody has paid; asked twice, it is the same answer.
+
+        Returns:
+            ``paid`` or ``cancelled``; ``None`` where the money is still on its way.
+
+        Raises:
+            RemoteError: The provider cannot be reached, or does not do it.
         """
         ...
 

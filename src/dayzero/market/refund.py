@@ -58,6 +58,15 @@ def refund(market: Market, wanted: Refund, provider: PaymentProvider | None = No
     return done.order
 
 
+def provider_of(market: Market, order_id: str) -> str:
+    """Say through which provider an order was to be paid.
+
+    Raises:
+        RefusedError: There is no such order (``unknown``).
+    """
+    return text(market.books.read(lambda desk: known(desk, "orders", f"order {order_id}", id=order_id)), "provider")
+
+
 def revoke(market: Market, entitlement_id: str, reason: str, note: str) -> None:
     """Take back the right to a version without giving money back.
 

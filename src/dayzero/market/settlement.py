@@ -76,7 +76,11 @@ def receive(market: Market, provider: PaymentProvider, body: bytes, headers: Map
     Raises:
         IntegrityError: It is forged, changed, or too old; nothing was recorded.
     """
-    event = provider.read_event(body, headers)
+    return enter(market, provider.read_event(body, headers))
+
+
+def enter(market: Market, event: Event) -> Received:
+    """Keep what a provider said, once, and do what follows, all in one transaction."""
     order = market.books.read(lambda desk: _order_meant(desk, event))
     account = text(order, "account_id") if order else HOUSE
     return market.books.write(account, lambda desk: _receive(desk, market, event, order))

@@ -2,10 +2,11 @@
 
 import csv
 import io
+import os
 import secrets
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import file_digest
 from importlib.resources import files
@@ -14,14 +15,17 @@ from pathlib import Path
 from dayzero.adapters.keys import load_key, load_public_key
 from dayzero.adapters.market_store.opening import make_books, open_books
 from dayzero.adapters.new_file import write_new
+from dayzero.adapters.payments.credit import CreditPayments
 from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
 from dayzero.market import checkpoint
 from dayzero.market.account import found_house
 from dayzero.market.checkpoint import Signed
 from dayzero.market.export import COLUMNS, ledger_lines
-from dayzero.market.ports import Market
+from dayzero.market.model import CREDIT, Order
+from dayzero.market.ports import Market, PaymentProvider
 from dayzero.market.publish import Affirmation, Terms
+from dayzero.market.refund import Refund, provider_of, refund
 from dayzero.market.rows import number, text
 from dayzero.wiring import clock
 
@@ -52,6 +56,47 @@ def init_market(database: str | Path, application: str = "") -> str:
     with open_market(database) as market:
         found_house(market)
     return revision
+
+
+def payments(provider: str, environment: Mapping[str, str] = os.environ) -> PaymentProvider:
+    """Open a provider of payment by the name that the books have for it.
+
+    Args:
+        provider: Its name.
+        environment: Where its key stands: ``STRIPE_API_KEY``; ``STRIPE_API_BASE`` where Stripe is not at its own address.
+
+    Raises:
+        InputError: There is no such provider, its key is not set, or its library is not installed.
+    """
+    if provider == CREDIT:
+        return CreditPayments()
+    if provider != "stripe":
+        raise InputError(f"no provider {provider!r} is known", hint="Name one of: credit, stripe.")
+    if not environment.get("STRIPE_API_KEY"):
+        raise InputError("the key of Stripe is not set", hint="Set STRIPE_API_KEY to the secret key.")
+    try:
+        from dayzero.adapters.payments.stripe import StripeAccount, StripePayments  # noqa: PLC0415  (its library is an extra)
+    except ImportError as error:
+        raise InputError("Stripe's library is not installed", hint="Install dayzero[stripe].") from error
+    account = StripeAccount(
+        api_key=environment["STRIPE_API_KEY"],
+        webhook_secret="",  # no delivery is read and no page is opened from here
+        success_url="",
+        cancel_url="",
+        api=environment.get("STRIPE_API_BASE", ""),
+    )
+    return StripePayments(account)
+
+
+def refund_the_way_it_came(market: Market, wanted: Refund) -> Order:
+    """Refund an order through the provider that it was paid through.
+
+    Raises:
+        RefusedError: See :func:`dayzero.market.refund.refund`.
+        InputError: That provider cannot be opened here; nothing was recorded.
+        RemoteError: The provider did not take it; ask again with the same key.
+    """
+    return refund(market, wanted, payments(provider_of(market, wanted.order_id)))
 
 
 def new_id() -> str:
@@ -137,3 +182,22 @@ def read_checkpoints(folder: Path, keys: tuple[Path, ...]) -> tuple[Signed, ...]
             hint="Give the folder that 'dayzero market checkpoint' writes, and --key with the public key.",
         )
     return tuple(checkpoint.read_checkpoint(file.read_bytes(), file.name, trusted) for file in files)
+
+
+def read_checkpoint_file(file: Path, keys: tuple[Path, ...]) -> Signed:
+    """Read one checkpoint, signed by one of these keys.
+
+    Raises:
+        InputError: The file cannot be read, or no key is given.
+        IntegrityError: It is not signed by any of the keys.
+    """
+    if not keys:
+        raise InputError("no key is given", hint="Give --key with the public key that signs the checkpoints.")
+    trusted = tuple(load_public_key(key) for key in keys)
+    try:
+        line = file.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"cannot read {file}: {error.strerror}", hint="Give a file that 'dayzero market checkpoint' wrote."
+        ) from error
+    return checkpoint.read_checkpoint(line, file.name, trusted)

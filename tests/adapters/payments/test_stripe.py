@@ -1,11 +1,7 @@
 """Stripe, offline: deliveries are signed here as Stripe signs them and read by its library; its API is a server on loopback."""
 
 import json
-import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
 
 import pytest
 from stripe import WebhookSignature
@@ -22,42 +18,6 @@ from dayzero.market.settlement import begin_payment, receive
 
 SECRET = "whsec_test"  # noqa: S105  (it opens nothing)
 PRICE = books.ENTERPRISE
-
-
-class Api(BaseHTTPRequestHandler):
-    """As much of Stripe's API as the market asks for; it remembers what was asked."""
-
-    asked: list[tuple[str, str, dict[str, list[str]]]]
-    fails: list[int]
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.asked.append((self.path, self.headers["Idempotency-Key"], parse_qs(body)))
-        status = self.fails.pop() if self.fails else 200
-        answer = {"id": "cs_1", "object": "checkout.session", "url": "https://pay.invalid/cs_1"}
-        if status != 200:
-            answer = {"error": {"message": "No such customer", "type": "invalid_request_error"}}
-        content = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def api() -> Iterator[tuple[str, type[Api]]]:
-    handler = type("Handler", (Api,), {"asked": [], "fails": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", handler
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 def payments(api: str = "") -> StripePayments:
@@ -194,8 +154,8 @@ def test_money_that_does_not_fit_is_credit_and_money_for_nobody_is_named(market,
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_the_page_is_opened_once_and_a_refund_goes_once(market, owner, shop, order, api):
-    address, handler = api
+def test_the_page_is_opened_once_and_a_refund_goes_once(market, owner, shop, order, stripe_api):
+    address, handler = stripe_api
     stripe = payments(address)
     session = begin_payment(market, stripe, order, "K3 enterprise")
     assert session == begin_payment(market, stripe, order, "K3 enterprise")

@@ -33,5 +33,13 @@ class CreditPayments:
             hint="Credit sends none: drop it.",
         )
 
+    def close(self, order: Order, reference: str) -> Event | None:
+        """Refuse: there is no page to close.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(f"order {order.id} has no page {reference}", hint="There is nothing to close.")
+
     def refund(self, order: Order, payment: str, amount_minor: int, key: str) -> None:
         """Send nothing: the reversing transfer in the books is the refund."""

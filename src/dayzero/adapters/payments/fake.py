@@ -50,6 +50,7 @@ class FakePayments:
         random: Where its faults come from.
         outbox: What it has to say, oldest first: ids of events and their bodies.
         refunds: What it was asked to send back, by idempotency key.
+        paid: The payment of each order that somebody paid.
     """
 
     secret: str
@@ -57,6 +58,7 @@ class FakePayments:
     random: Random
     outbox: list[bytes] = field(default_factory=list)
     refunds: dict[str, int] = field(default_factory=dict)
+    paid: dict[str, Event] = field(default_factory=dict)
     _back: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -70,7 +72,9 @@ class FakePayments:
 
     def pay(self, order_id: str, amount_minor: int, currency: str, *, payment: str = "") -> None:
         """Have somebody pay."""
-        self._say("paid", order_id, amount_minor, currency, payment or f"pay_{order_id}")
+        named = payment or f"pay_{order_id}"
+        self._say("paid", order_id, amount_minor, currency, named)
+        self.paid.setdefault(order_id, self._closed("paid", order_id, amount_minor, currency, named))
 
     def cancel(self, order_id: str, currency: str) -> None:
         """Have the page run out unpaid."""
@@ -80,6 +84,10 @@ class FakePayments:
         """Send money back from the provider's own pages; deliveries state the total so far."""
         self._back[order_id] = self._back.get(order_id, 0) + amount_minor
         self._say("refunded", order_id, self._back[order_id], currency, f"pay_{order_id}")
+
+    def close(self, order: Order, reference: str) -> Event | None:
+        """Say that somebody paid, or close the page."""
+        return self.paid.get(order.id) or self._closed("cancelled", order.id, 0, order.currency, reference)
 
     def refund(self, order: Order, payment: str, amount_minor: int, key: str) -> None:
         """Send money back, once a key."""
@@ -136,6 +144,18 @@ class FakePayments:
         event_id = f"ev_{self.random.getrandbits(64):016x}"
         said = {"id": event_id, "kind": kind, "order": order_id, "payment": payment, "amount": amount}
         self.outbox.append(json.dumps({**said, "currency": currency}).encode())
+
+    def _closed(self, kind: EventKind, order_id: str, amount: int, currency: str, payment: str) -> Event:
+        return Event(
+            provider=self.name,
+            id=f"closed_{order_id}",
+            kind=kind,
+            order_id=order_id,
+            payment=payment if kind == "paid" else "",
+            amount_minor=amount,
+            currency=currency,
+            body="{}",
+        )
 
     def _signed(self, body: bytes, at_s: int, *, genuine: bool = True) -> Delivery:
         return Delivery(body=body, headers={HEADER: header_for(body, self.secret, at_s)}, genuine=genuine)

@@ -96,6 +96,29 @@ class StripePayments:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise IntegrityError(f"a delivery that is no event: {error}", hint=_HINT) from error
 
+    def close(self, order: Order, reference: str) -> Event | None:
+        """Ask what became of a checkout page, and let it expire where it is still open.
+
+        Raises:
+            RemoteError: Stripe cannot be reached, or does not do it.
+        """
+        sessions = self._client.v1.checkout.sessions
+        try:
+            session = sessions.retrieve(reference)
+            if session.status == "open":
+                session = sessions.expire(reference, options={"idempotency_key": f"expire-{order.id}"})
+        except stripe.StripeError as error:
+            raise _remote(error) from error
+        said = {**session.to_dict(), "client_reference_id": order.id}
+        if said.get("status") == "expired":
+            type_ = "checkout.session.expired"
+        elif said.get("payment_status") == "paid":
+            type_ = "checkout.session.async_payment_succeeded"
+        else:
+            return None
+        answer = {"id": f"closed_{reference}", "type": type_, "data": {"object": said}}
+        return _event(answer, json.dumps(answer, sort_keys=True))
+
     def refund(self, order: Order, payment: str, amount_minor: int, key: str) -> None:
         """Send money back; asked twice with one key, it goes once.
 
