@@ -12,7 +12,7 @@ _AXE = "axe.run(document, {resultTypes: ['violations']}).then(found => found.vio
 
 # What a keyboard has to reach, in the order of the document.
 _REACHABLE = """() => [...document.querySelectorAll(
-  'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
+  'a[href], button, input:not([type=hidden], [type=radio]:not(:checked)), select, textarea, summary, [tabindex="0"]')]
   .filter(element => !element.disabled && element.checkVisibility({visibilityProperty: true}))
   .map(element => window.dayzeroName(element))"""
 

@@ -78,14 +78,14 @@ def site(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def static(site: Path) -> Iterator[Place]:
     """Serve the files."""
-    with _served(str(site)) as origin:
+    with served(str(site)) as origin:
         yield Place("static", origin)
 
 
 @pytest.fixture(scope="session")
 def live(shop: Shop) -> Iterator[Place]:
     """Serve the same catalog live: pages are made when they are asked for."""
-    with _served(*shop.options) as origin:
+    with served(*shop.options) as origin:
         yield Place("live", origin)
 
 
@@ -109,7 +109,7 @@ def _words(*words: str) -> list[str]:
 
 
 @contextmanager
-def _served(*words: str) -> Iterator[str]:
+def served(*words: str) -> Iterator[str]:
     """Run ``dayzero catalog serve`` on a free port, and interrupt it at the end."""
     with subprocess.Popen(_words("serve", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

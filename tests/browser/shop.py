@@ -63,7 +63,7 @@ def open_shop(folder: Path) -> Shop:
     shop = Shop(folder / "packages", folder / "evidence", folder / "kits")
     filed: list[Record] = []
     raws: list[bytes] = []
-    log: list[ReleaseRecord] = [_with_kit(shop, filed, raws)]
+    log: list[ReleaseRecord] = [with_kit(shop, filed, raws)]
     for asked, at in RUNS:
         file, files = write_package(shop.packages, asked), raw_files(asked)
         filed += records(package(str(file)), files, at)
@@ -77,11 +77,12 @@ def open_shop(folder: Path) -> Shop:
     return shop
 
 
-def _with_kit(shop: Shop, filed: list[Record], raws: list[bytes]) -> Release:
+def with_kit(shop: Shop, filed: list[Record], raws: list[bytes], *, tier: str = "open") -> Release:
     """Measure the demo's package in thought, pack and sign its kit, and publish it; every claim comes out of its raw file."""
     home, at = shop.packages / WITH_KIT, "2026-11-11T09:00:00Z"
     home.mkdir(parents=True)
     file = Path(shutil.copy(package_file(WITH_KIT), home))
+    file.write_text(file.read_text(encoding="utf-8").replace('tier = "open"', f'tier = "{tier}"'), encoding="utf-8")
     made = package(str(file))
     files = {**raw_files(wanted(WITH_KIT, "Qwen3-8B", ("", 0, 0))), "requests.jsonl": _demo_rows(made)}
     filed += records(made, files, at)

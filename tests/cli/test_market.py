@@ -6,9 +6,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.market import books
+from tests.market import books, stall
 
 from dayzero.cli.main import run
+from dayzero.identity.errors import TurnedAwayError
+from dayzero.identity.sign_in import check_password
 from dayzero.market.model import AFFIRMATION_KINDS, Purchase
 from dayzero.market.order import buy
 from dayzero.wiring.market import shipped_terms
@@ -124,6 +126,45 @@ def typed_key(typed) -> None:
 )
 def test_what_cannot_be_used_is_said(typed, line, says):
     assert says in typed(line, 2)
+
+
+def test_the_operator_gives_a_new_password_that_signs_in_where_the_old_one_did(typed, opened, clock):
+    first, second = typed("password acme"), typed("password acme")
+    assert first != second
+    with stall.identity_at("market.db", clock) as identity:
+        check_password(identity, opened["buyer"], second)
+        with pytest.raises(TurnedAwayError):
+            check_password(identity, opened["buyer"], first)
+    assert "there is no account 'nobody'" in typed("password nobody", 2)
+    assert typed("audit").startswith("proven")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("--market gone/market.db", "unable to open"),
+        ("--market empty.db", "no market is there"),
+        ("--market market.db --public-url shop.example", "is no address of a server"),
+        ("--market market.db --public-url https://shop.example/path", "is no address of a server"),
+        ("site --market market.db", "a built site is served as it is"),
+    ],
+)
+@pytest.mark.usefixtures("opened")
+def test_a_server_that_cannot_sell_says_why(capsys, line, says):
+    Path("site").mkdir()
+    capsys.readouterr()
+    assert run(["catalog", "serve", *line.split()]) in {2, 3}
+    said = capsys.readouterr().err
+    assert says in said
+    assert "hint: " in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.usefixtures("opened")
+def test_stripe_by_halves_is_said_before_anybody_buys(capsys, monkeypatch):
+    monkeypatch.setenv("STRIPE_API_KEY", "sk_test")
+    assert run(["catalog", "serve", "--market", "market.db", "--public-url", "https://shop.example"]) == 2
+    assert "Stripe is configured by halves" in capsys.readouterr().err
 
 
 def test_the_terms_that_come_with_dayzero_ask_for_the_four_affirmations(typed):

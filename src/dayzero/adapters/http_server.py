@@ -52,19 +52,20 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def run(app: ASGIApp, bound: socket.socket, *, started: Callable[[], None]) -> None:
+def run(app: ASGIApp, bound: socket.socket, *, started: Callable[[], None], proxies: tuple[str, ...] = ()) -> None:
     """Serve in the foreground until Ctrl-C or SIGTERM; answers that are under way are finished first.
 
     Args:
         app: What answers.
         bound: The socket, from :func:`listen`; it is closed.
         started: Told once requests are answered.
+        proxies: Addresses of proxies whose word on who asks, and by which scheme, is taken (``X-Forwarded-For``, ``-Proto``).
 
     Raises:
         KeyboardInterrupt: Ctrl-C stopped it.
     """
     with bound:
-        _Server(app, started).run([bound])
+        _Server(app, started, proxies).run([bound])
 
 
 @contextmanager
@@ -92,7 +93,7 @@ def serving(app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0) -> Iterator
 class _Server(uvicorn.Server):
     """A server that says when it is ready, and keeps to itself who reads what."""
 
-    def __init__(self, app: ASGIApp, started: Callable[[], None]) -> None:
+    def __init__(self, app: ASGIApp, started: Callable[[], None], proxies: tuple[str, ...] = ()) -> None:
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
         config = uvicorn.Config(
             app,
@@ -100,7 +101,8 @@ class _Server(uvicorn.Server):
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
             timeout_graceful_shutdown=_GRACE_S,
         )
         super().__init__(config)

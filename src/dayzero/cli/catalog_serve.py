@@ -3,8 +3,10 @@
 import contextlib
 import tempfile
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import cyclopts
 
@@ -16,6 +18,7 @@ from dayzero.core.errors import DayzeroError, InputError
 from dayzero.web.app import app_of
 from dayzero.wiring.catalog_live import LiveCatalog, open_live
 from dayzero.wiring.catalog_source import Places
+from dayzero.wiring.storefront import open_storefront
 
 
 def serve_site(  # noqa: PLR0913  (each argument is one option)
@@ -26,10 +29,16 @@ def serve_site(  # noqa: PLR0913  (each argument is one option)
     kits: Path | None = None,
     key: Annotated[tuple[Path, ...], cyclopts.Parameter(name="--key", negative=())] = (),
     database: str = "",
+    market: str = "",
+    public_url: str = "",
+    proxy: Annotated[tuple[str, ...], cyclopts.Parameter(name="--proxy", negative=())] = (),
     port: int = 0,
     host: str = "127.0.0.1",
 ) -> int:
     """Serve a built site, or without one the catalog as it is at this moment, with search and the API, until Ctrl-C.
+
+    With --market, packages are sold too: accounts, signed licences, orders, downloads. Stripe is offered where STRIPE_API_KEY
+    and STRIPE_WEBHOOK_SECRET are set.
 
     Args:
         site: Folder of a built site; left out, pages are made from packages and evidence when they are asked for.
@@ -38,13 +47,17 @@ def serve_site(  # noqa: PLR0913  (each argument is one option)
         kits: Folder with kits and their attestations.
         key: A public key that you trust to sign kits.
         database: Where the search index lies: a file, or a URL of PostgreSQL; a file that goes with the server when left out.
+        market: The market's books: a file of SQLite, or postgresql://USER@HOST/NAME with the application's role.
+        public_url: The address that browsers know the server by, such as https://shop.example; needed behind TLS and for Stripe.
+        proxy: Address of a proxy in front, whose word on who asks is taken; can be given again.
         port: TCP port; 0 takes a free one.
         host: Address to listen on; only this machine can reach the default.
     """
     if site is None:
         places = Places(packages=packages, evidence=evidence or Path("evidence"), kits=kits, keys=key)
-        return _live(places, database, host, port)
-    if packages or evidence or kits or key or database:
+        selling = Selling(market, _origin(public_url), proxy)
+        return _live(places, database, selling, host, port)
+    if packages or evidence or kits or key or database or market or public_url or proxy:
         raise InputError(
             "a built site is served as it is", hint="Leave SITE out to serve from --packages, --evidence and --kits."
         )
@@ -57,13 +70,45 @@ def serve_site(  # noqa: PLR0913  (each argument is one option)
     return PROVEN
 
 
-def _live(places: Places, database: str, host: str, port: int) -> int:
-    with tempfile.TemporaryDirectory(prefix="dayzero-catalog-") as folder, listen(host, port) as listening:
-        live = open_live(places, database or Path(folder) / "index.sqlite")
+@dataclass(frozen=True, slots=True)
+class Selling:
+    """Where the market's books are, ``""`` for no market; the address that browsers know; proxies in front."""
+
+    market: str
+    origin: str
+    proxies: tuple[str, ...]
+
+
+def _origin(public_url: str) -> str:
+    """Give the origin of an address.
+
+    Raises:
+        InputError: It is none, or has a path: the market's pages stand at the root.
+    """
+    if not public_url:
+        return ""
+    parts = urlsplit(public_url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise InputError(
+            f"{public_url} is no address of a server", hint="Give --public-url https://HOST, without a path."
+        )
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def _live(places: Places, database: str, selling: Selling, host: str, port: int) -> int:
+    with (
+        tempfile.TemporaryDirectory(prefix="dayzero-catalog-") as folder,
+        listen(host, port) as listening,
+        contextlib.ExitStack() as open_,
+    ):
+        live = open_live(places, database or Path(folder) / "index.sqlite", market=bool(selling.market))
         _read_once(live)
-        words = f"serving the catalog at {address_of(listening)}"
+        front = None
+        if selling.market:
+            front = open_.enter_context(open_storefront(selling.market, live, origin=selling.origin))
+        words = f"serving the catalog{' and the market' if front else ''} at {address_of(listening)}"
         with contextlib.suppress(KeyboardInterrupt):
-            run(app_of(live), listening, started=lambda: _say(words))
+            run(app_of(live, front), listening, started=lambda: _say(words), proxies=selling.proxies)
         stderr_console().print("stopped")
     return PROVEN
 

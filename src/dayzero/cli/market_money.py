@@ -1,4 +1,4 @@
-"""``dayzero market account``, ``grant``, ``refund``, ``sweep``, ``revoke``, ``export``: accounts, credit and rights."""
+"""``dayzero market account``, ``password``, ``grant``, ``refund``, ``sweep``, ``revoke``, ``export``: credit and rights."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +15,7 @@ from dayzero.market.refund import Refund, revoke
 from dayzero.market.rows import text
 from dayzero.market.sweep import sweep
 from dayzero.wiring.market import exported_ledger, open_market, payments, refund_the_way_it_came
+from dayzero.wiring.storefront import give_password
 
 
 def account(name: str, database: Database) -> int:
@@ -26,6 +27,17 @@ def account(name: str, database: Database) -> int:
     """
     with open_market(database) as market:
         print(open_account(market, name))
+    return PROVEN
+
+
+def password(name: str, database: Database) -> int:
+    """Give an account a new password that is made up, and print it; whoever was signed in to the account is not any more.
+
+    Args:
+        name: The account's name.
+        database: The books.
+    """
+    print(give_password(database, name))
     return PROVEN
 
 

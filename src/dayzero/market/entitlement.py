@@ -29,7 +29,7 @@ class Download:
 
 def access(market: Market, account_id: str, product: str, version: str) -> Access:
     """Say whether an account may download a version, and what that rests on."""
-    return market.books.read(lambda desk: _access(desk, account_id, version_of(desk, product, version)))
+    return market.books.read(lambda desk: access_at(desk, account_id, version_of(desk, product, version)))
 
 
 def download(market: Market, account_id: str, product: str, version: str) -> Download:
@@ -46,7 +46,8 @@ def holds_product(desk: Desk, account_id: str, product_id: str) -> bool:
     return bool(_held(desk, account_id, product_id))
 
 
-def _access(desk: Desk, account_id: str, version: Values) -> Access:
+def access_at(desk: Desk, account_id: str, version: Values) -> Access:
+    """Say, within a transaction, whether an account may download a version; see :func:`access`."""
     held = _held(desk, account_id, text(version, "product_id"))
     for entitlement in held:
         if entitlement["version_id"] == version["id"]:
@@ -75,7 +76,7 @@ def _needs_signature(desk: Desk, version: Values) -> bool:
 
 def _download(desk: Desk, market: Market, account_id: str, product: str, version_name: str) -> Download:
     version = version_of(desk, product, version_name)
-    found = _access(desk, account_id, version)
+    found = access_at(desk, account_id, version)
     if isinstance(found, Denied):
         raise RefusedError("not-entitled", found.why, hint="See what is on offer.")
     at = market.now()

@@ -16,10 +16,13 @@ from dayzero.web.api import api_routes
 from dayzero.web.errors import NoAnswerError, nothing_here, register
 from dayzero.web.headers import EveryAnswer
 from dayzero.web.kept import Pages
+from dayzero.web.market.intake import SmallBodies
+from dayzero.web.market.routes import add_market
 from dayzero.web.openapi import openapi_bytes
 from dayzero.web.questions import question_routes
 from dayzero.wiring.catalog_live import LiveCatalog, open_live
 from dayzero.wiring.catalog_source import Places
+from dayzero.wiring.storefront import Storefront
 
 
 def create_app(places: Places, database: str | Path) -> ASGIApp:
@@ -36,15 +39,21 @@ def create_app(places: Places, database: str | Path) -> ASGIApp:
     return app_of(open_live(places, database))
 
 
-def app_of(live: LiveCatalog) -> ASGIApp:
-    """Make the application that serves a live catalog."""
+def app_of(live: LiveCatalog, front: Storefront | None = None) -> ASGIApp:
+    """Make the application that serves a live catalog.
+
+    Args:
+        live: The catalog.
+        front: The market beside it, ``None`` for none.
+    """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     register(app)
     pages = Pages(live)
     api = api_routes(pages)
     app.include_router(api)
     app.include_router(question_routes(live))
-    files = {OPENAPI: openapi_bytes(api), **assets()}
+    parts = [api] if front is None else [api, add_market(app, front)]
+    files = {OPENAPI: openapi_bytes(*parts), **assets()}
 
     @app.get("/{path:path}", include_in_schema=False)
     def site(path: str, request: Request) -> Response:
@@ -59,4 +68,4 @@ def app_of(live: LiveCatalog) -> ASGIApp:
                 return RedirectResponse(f"./{quote(path.rpartition('/')[2], safe='')}/", HTTPStatus.PERMANENT_REDIRECT)
             raise
 
-    return EveryAnswer(app)
+    return EveryAnswer(SmallBodies(app))

@@ -1,7 +1,8 @@
 """What an error looks like: a page with a hint for people, ``{"error": ..., "hint": ...}`` for programs; never a trace of code."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from http import HTTPStatus
 from importlib import resources
@@ -18,18 +19,45 @@ from starlette.responses import Response
 from dayzero.adapters.site.environment import templates
 from dayzero.adapters.site.place import At, Site, up
 from dayzero.core.errors import DayzeroError, EvidenceError, InputError, IntegrityError, RemoteError
+from dayzero.identity.errors import TurnedAwayCode, TurnedAwayError
+from dayzero.market.errors import RefusalCode, RefusedError
 from dayzero.web.answers import HTML, JSON, Keep
 from dayzero.wiring.catalog_live import UnavailableError
+
+MARKET_API, PROBLEM = "/api/v1/market/", "application/problem+json"
+"""Where programs buy, and what they are told of an error in."""
 
 Link = tuple[str, str]
 """Words, and a path of the site."""
 
 _NOBODY: Final = Site(pages={}, names=frozenset(), as_of="", live=True)
 _HEADINGS: Final = {
+    HTTPStatus.PAYMENT_REQUIRED: "The credit does not cover it",
+    HTTPStatus.FORBIDDEN: "This is not for this account",
     HTTPStatus.NOT_FOUND: "No such page",
+    HTTPStatus.CONFLICT: "This cannot be done any more",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many tries",
     HTTPStatus.METHOD_NOT_ALLOWED: "This cannot be done here",
     HTTPStatus.UNPROCESSABLE_ENTITY: "This cannot be answered as it was asked",
     HTTPStatus.SERVICE_UNAVAILABLE: "The catalog cannot be read now",
+}
+_REFUSALS: Final[Mapping[RefusalCode, HTTPStatus]] = {
+    "unknown": HTTPStatus.NOT_FOUND,
+    "insufficient-funds": HTTPStatus.PAYMENT_REQUIRED,
+    "signature-required": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "signature-unfit": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "key-reused": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "not-on-offer": HTTPStatus.CONFLICT,
+    "not-entitled": HTTPStatus.FORBIDDEN,
+    "not-refundable": HTTPStatus.CONFLICT,
+    "taken": HTTPStatus.CONFLICT,
+    "refused-by-schema": HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+_TURNED_AWAY: Final[Mapping[TurnedAwayCode, HTTPStatus]] = {
+    "sign-in-failed": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "password-unfit": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "too-often": HTTPStatus.TOO_MANY_REQUESTS,
+    "unknown": HTTPStatus.NOT_FOUND,
 }
 _UNKNOWN: Final = "Only parameters of the documented names are taken; openapi.json lists them."
 
@@ -42,11 +70,23 @@ class NoAnswerError(DayzeroError):
         message: What went wrong.
         hint: What to do.
         links: Where to go instead.
+        code: Which case, in a word that programs can rely on; ``""`` where the status says it all.
+        headers: Further headers of the answer.
     """
 
-    def __init__(self, status: HTTPStatus, message: str, *, hint: str, links: Sequence[Link] = ()) -> None:
+    def __init__(  # noqa: PLR0913  (what an answer has)
+        self,
+        status: HTTPStatus,
+        message: str,
+        *,
+        hint: str,
+        links: Sequence[Link] = (),
+        code: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message, hint=hint)
-        self.status, self.links = status, tuple(links)
+        self.status, self.links, self.code = status, tuple(links), code
+        self.headers = headers or {}
 
 
 def register(app: FastAPI) -> None:
@@ -72,6 +112,13 @@ def _problem(error: Exception) -> NoAnswerError:
 
 def _ours(error: Exception) -> NoAnswerError:
     match error:
+        case RefusedError():
+            return NoAnswerError(_REFUSALS[error.code], error.message, hint=error.hint, code=error.code)
+        case TurnedAwayError():
+            wait = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
+            return NoAnswerError(
+                _TURNED_AWAY[error.code], error.message, hint=error.hint, code=error.code, headers=wait
+            )
         case InputError(message=message, hint=hint):
             return NoAnswerError(HTTPStatus.UNPROCESSABLE_ENTITY, message, hint=hint)
         case UnavailableError() | RemoteError() | IntegrityError() | EvidenceError():
@@ -85,7 +132,10 @@ def _refused(error: Exception) -> NoAnswerError:
     if not isinstance(error, RequestValidationError | ValidationError):
         return _unforeseen(error)
     first = error.errors()[0]
-    names = [part for part in first["loc"] if isinstance(part, str) and part not in {"query", "path"}]
+    names = [part for part in first["loc"] if isinstance(part, str) and part not in {"query", "path", "header", "body"}]
+    if not names and "body" in first["loc"]:
+        hint = "Send JSON as openapi.json describes it."
+        return NoAnswerError(HTTPStatus.UNPROCESSABLE_ENTITY, "the body cannot be used", hint=hint)
     name = names[0] if names else "the query"
     if first["type"] == "extra_forbidden":
         return NoAnswerError(HTTPStatus.UNPROCESSABLE_ENTITY, f"there is no parameter {_short(name)}", hint=_UNKNOWN)
@@ -104,7 +154,11 @@ def _http(error: Exception) -> NoAnswerError:
         case HTTPStatus.NOT_FOUND:
             return nothing_here()
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            return NoAnswerError(status, "a catalog is only read", hint="Use GET or HEAD.")
+            allowed = (error.headers or {}).get("Allow", "GET") if isinstance(error, HTTPException) else "GET"
+            methods = "GET, HEAD" if allowed == "GET" else allowed
+            said = "a catalog is only read" if allowed == "GET" else "this is asked for in another way"
+            hint = f"Use {methods.replace(', ', ' or ')}."
+            return NoAnswerError(status, said, hint=hint, headers={"Allow": methods})
         case _:
             return NoAnswerError(status, status.phrase.lower(), hint="See openapi.json for what can be asked.")
 
@@ -124,16 +178,16 @@ def nothing_here(what: str = "there is nothing at this address", links: Sequence
 
 
 def _answer(request: Request, problem: NoAnswerError) -> Response:
-    headers = {"Cache-Control": Keep.NEVER.value}
-    if problem.status is HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = "GET, HEAD"
+    headers = {"Cache-Control": Keep.NEVER.value, **problem.headers}
     if problem.status is HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = "5"
+    if request.url.path.startswith(MARKET_API):
+        return Response(_problem_document(problem), problem.status, headers, PROBLEM)
     if for_programs(request.url.path):
         body = json.dumps({"error": problem.message, "hint": problem.hint}, ensure_ascii=False) + "\n"
         return Response(body.encode("utf-8", "replace"), problem.status, headers, JSON)
     page = _template().render(
-        at=At(_NOBODY, up(request.url.path[1:])),
+        at=At(replace(_NOBODY, market=getattr(request.app.state, "market", False)), up(request.url.path[1:])),
         current="",
         heading=_HEADINGS.get(problem.status, "An error"),
         error=problem.message,
@@ -141,6 +195,18 @@ def _answer(request: Request, problem: NoAnswerError) -> Response:
         links=problem.links,
     )
     return Response(page.encode("utf-8", "replace"), problem.status, headers, HTML)
+
+
+def _problem_document(problem: NoAnswerError) -> bytes:
+    """Write a problem as RFC 9457 has it; ``hint`` is ours."""
+    said = {
+        "type": f"urn:dayzero:problem:{problem.code}" if problem.code else "about:blank",
+        "title": problem.status.phrase,
+        "status": int(problem.status),
+        "detail": problem.message,
+        "hint": problem.hint,
+    }
+    return (json.dumps(said, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
 def for_programs(path: str) -> bool:

@@ -21,7 +21,7 @@ _RAW: Final = [(name.encode(), value.encode()) for name, value in HEADERS]
 
 
 class EveryAnswer:
-    """Puts the headers on every answer, and answers HEAD as GET without the body.
+    """Puts the headers on every answer that does not say otherwise itself, and answers HEAD as GET without the body.
 
     Args:
         app: What makes the answers.
@@ -40,7 +40,9 @@ class EveryAnswer:
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *_RAW]}
+                own = list(message.get("headers", ()))
+                named = {name for name, _ in own}
+                message = {**message, "headers": [*own, *(each for each in _RAW if each[0] not in named)]}
             elif only_head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)

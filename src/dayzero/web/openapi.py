@@ -15,9 +15,10 @@ An operation that is marked as live only has no file in a static site.
 """
 
 
-def openapi_bytes(routes: APIRouter) -> bytes:
-    """Write the description of some routes."""
+def openapi_bytes(*parts: APIRouter) -> bytes:
+    """Write the description of the routes of some parts."""
+    routes = [route for part in parts for route in part.routes]
     described = get_openapi(
-        title="dayzero catalog", version="1", openapi_version="3.1.0", description=_ABOUT, routes=routes.routes
+        title="dayzero catalog", version="1", openapi_version="3.1.0", description=_ABOUT, routes=routes
     )
     return (json.dumps(described, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()

@@ -155,13 +155,14 @@ def _system(kind: str, count: int) -> System:
     return parse_system(f"{count // _NODE}x{_NODE}x{kind}")
 
 
-def snapshot_of(offer: Offer, index: SearchIndex, sized: FitAnswer) -> Snapshot:
+def snapshot_of(offer: Offer, index: SearchIndex, sized: FitAnswer, *, market: bool = False) -> Snapshot:
     """Make a state ready to be asked, and put it into the index, where only what changed is written.
 
     Args:
         offer: What was read.
         index: Where it is found from then on.
         sized: Sizes a version on a system that the catalog does not list.
+        market: Packages are sold here too.
 
     Raises:
         RemoteError: The index does not answer.
@@ -175,7 +176,7 @@ def snapshot_of(offer: Offer, index: SearchIndex, sized: FitAnswer) -> Snapshot:
     return Snapshot(
         stamp=stamp,
         offer=offer,
-        site=site_of(catalog, kits=kit_paths(offer), live=True),
+        site=site_of(catalog, kits=kit_paths(offer), live=True, market=market),
         entries={entry.name: entry for entry in catalog.entries},
         editions={(edition.name, edition.handle): edition for edition in catalog.editions},
         comparisons=comparisons_by_version(dict.fromkeys(pairs)),
@@ -195,6 +196,7 @@ class LiveCatalog:
         watched: Files and folders whose change shows at once: the ledger, the release log, the folder of raw files.
         look: Names the state of every file that is read. It is asked about twice a second, and more seldom where that takes long.
         clock: Seconds that only grow.
+        market: Packages are sold here too, and pages lead there.
     """
 
     def __init__(  # noqa: PLR0913  (what it needs from outside)
@@ -206,7 +208,9 @@ class LiveCatalog:
         watched: Iterable[Path] = (),
         look: Callable[[], str] = str,
         clock: Callable[[], float] = time.monotonic,
+        market: bool = False,
     ) -> None:
+        self._market = market
         self._read, self._index, self._sized = read, index, sized
         self._watched, self._look, self._clock = tuple(watched), look, clock
         self._lock = threading.Lock()
@@ -223,7 +227,7 @@ class LiveCatalog:
         with self._lock:
             try:
                 if self._changed() or not self._holds():
-                    self._state = snapshot_of(self._read(), self._index, self._sized)
+                    self._state = snapshot_of(self._read(), self._index, self._sized, market=self._market)
                     _set_aside()
             except DayzeroError as error:
                 self._state = error
@@ -268,12 +272,13 @@ def _set_aside() -> None:
     gc.freeze()
 
 
-def open_live(places: Places, database: str | Path) -> LiveCatalog:
+def open_live(places: Places, database: str | Path, *, market: bool = False) -> LiveCatalog:
     """Open the live catalog of some places; nothing is read before it is asked.
 
     Args:
         places: Where it is read from.
         database: Where its search index lies: a file for SQLite, or a URL of PostgreSQL.
+        market: Packages are sold here too, and pages lead there.
 
     Raises:
         InputError: The database is none that is known.
@@ -288,6 +293,7 @@ def open_live(places: Places, database: str | Path) -> LiveCatalog:
         source.fit_on,
         watched=(*logs, *evidence),
         look=source.stamp,
+        market=market,
     )
 
 

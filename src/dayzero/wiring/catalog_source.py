@@ -61,12 +61,14 @@ class Offer:
         contents: The raw files that its pages quote, by digest.
         raw: Its raw files.
         kits: The files of the kits that may be handed out, by (name, handle): those of the open tier.
+        licensed: Those that a market hands out to who has a right to them.
     """
 
     catalog: Catalog
     contents: Mapping[Sha256, bytes]
     raw: RawStore
     kits: Mapping[tuple[str, str], KitFiles] = field(default_factory=dict[tuple[str, str], KitFiles])
+    licensed: Mapping[tuple[str, str], KitFiles] = field(default_factory=dict[tuple[str, str], KitFiles])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +113,10 @@ class CatalogSource:
         told = Told.read(store.open_ledger(self._places.evidence))
         raw = raw_store(self._places.evidence)
         contents = read_contents(told, raw)
-        kits: dict[tuple[str, str], KitFiles] = {}
-        editions = tuple(self._editions(read, told, kits))
+        found: dict[str, dict[tuple[str, str], KitFiles]] = {"open": {}, "licensed": {}}
+        editions = tuple(self._editions(read, told, found))
         catalog = assemble(editions, claim_pages(told, contents), told=told, log=read.log)
-        return Offer(catalog=catalog, contents=contents, raw=raw, kits=kits)
+        return Offer(catalog=catalog, contents=contents, raw=raw, kits=found["open"], licensed=found["licensed"])
 
     def fit_on(self, edition: Edition, system: System) -> SystemFit:
         """Say whether one system holds a version, also one that is not among the known ones."""
@@ -131,7 +133,9 @@ class CatalogSource:
         kits = None if self._places.kits is None else open_kits(self._places.kits, self._places.keys)
         return _Read(tuple(defined), log, kits)
 
-    def _editions(self, read: _Read, told: Told, kits: dict[tuple[str, str], KitFiles]) -> Iterator[Edition]:
+    def _editions(
+        self, read: _Read, told: Told, kits: Mapping[str, dict[tuple[str, str], KitFiles]]
+    ) -> Iterator[Edition]:
         released = {(one.package.name, one.package.version) for one in read.defined if one.release}
         yanks = read.log.yanks()
         for one in read.defined:
@@ -143,8 +147,8 @@ class CatalogSource:
             edition = self._edition(one, card)
             if edition.release:
                 edition = replace(edition, yank=yanks.get((name, version)))
-            if found and one.package.tier == "open":
-                kits[name, edition.handle] = found[1]
+            if found:
+                kits[one.package.tier][name, edition.handle] = found[1]
             yield edition
 
     def _edition(self, one: Defined, card: Card) -> Edition:

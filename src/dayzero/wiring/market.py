@@ -2,11 +2,10 @@
 
 import csv
 import io
-import os
 import secrets
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import file_digest
 from importlib.resources import files
@@ -16,6 +15,7 @@ from dayzero.adapters.keys import load_key, load_public_key
 from dayzero.adapters.market_store.opening import make_books, open_books
 from dayzero.adapters.new_file import write_new
 from dayzero.adapters.payments.credit import CreditPayments
+from dayzero.adapters.payments.opening import open_stripe
 from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
 from dayzero.market import checkpoint
@@ -28,6 +28,7 @@ from dayzero.market.publish import Affirmation, Terms
 from dayzero.market.refund import Refund, provider_of, refund
 from dayzero.market.rows import number, text
 from dayzero.wiring import clock
+from dayzero.wiring.settings import stripe_api, stripe_key
 
 _SUFFIX = ".checkpoint.jsonl"
 
@@ -58,12 +59,11 @@ def init_market(database: str | Path, application: str = "") -> str:
     return revision
 
 
-def payments(provider: str, environment: Mapping[str, str] = os.environ) -> PaymentProvider:
+def payments(provider: str) -> PaymentProvider:
     """Open a provider of payment by the name that the books have for it.
 
     Args:
         provider: Its name.
-        environment: Where its key stands: ``STRIPE_API_KEY``; ``STRIPE_API_BASE`` where Stripe is not at its own address.
 
     Raises:
         InputError: There is no such provider, its key is not set, or its library is not installed.
@@ -72,20 +72,9 @@ def payments(provider: str, environment: Mapping[str, str] = os.environ) -> Paym
         return CreditPayments()
     if provider != "stripe":
         raise InputError(f"no provider {provider!r} is known", hint="Name one of: credit, stripe.")
-    if not environment.get("STRIPE_API_KEY"):
+    if not stripe_key():
         raise InputError("the key of Stripe is not set", hint="Set STRIPE_API_KEY to the secret key.")
-    try:
-        from dayzero.adapters.payments.stripe import StripeAccount, StripePayments  # noqa: PLC0415  (its library is an extra)
-    except ImportError as error:
-        raise InputError("Stripe's library is not installed", hint="Install dayzero[stripe].") from error
-    account = StripeAccount(
-        api_key=environment["STRIPE_API_KEY"],
-        webhook_secret="",  # no delivery is read and no page is opened from here
-        success_url="",
-        cancel_url="",
-        api=environment.get("STRIPE_API_BASE", ""),
-    )
-    return StripePayments(account)
+    return open_stripe(stripe_key(), api=stripe_api())
 
 
 def refund_the_way_it_came(market: Market, wanted: Refund) -> Order:

@@ -32,3 +32,18 @@ def hub_token() -> str:
 def hub_offline() -> bool:
     """Say whether the hub must not be asked: ``$HF_HUB_OFFLINE``."""
     return os.environ.get("HF_HUB_OFFLINE", "").lower() in {"1", "on", "true", "yes"}
+
+
+def stripe_key() -> str:
+    """Give Stripe's secret key, ``""`` where none is set: ``$STRIPE_API_KEY``."""
+    return os.environ.get("STRIPE_API_KEY", "")
+
+
+def stripe_api() -> str:
+    """Give the address of Stripe's API, ``""`` for its own: ``$STRIPE_API_BASE``."""
+    return os.environ.get("STRIPE_API_BASE", "")
+
+
+def stripe_webhook_secret() -> str:
+    """Give the secret that Stripe signs its deliveries with, ``""`` where none is set: ``$STRIPE_WEBHOOK_SECRET``."""
+    return os.environ.get("STRIPE_WEBHOOK_SECRET", "")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import sqlalchemy
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -9,7 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection, Engine
 
 from dayzero.adapters.market_store.roles import grant_application
-from dayzero.core.errors import InputError
+from dayzero.core.errors import InputError, RemoteError
 
 _FOLDER = Path(__file__).parent / "migrations"
 
@@ -41,9 +42,14 @@ def check_migrated(engine: Engine) -> None:
 
     Raises:
         InputError: It has none, or another one.
+        RemoteError: It cannot be opened.
     """
-    with engine.connect() as connection:
-        current = _current(connection)
+    try:
+        with engine.connect() as connection:
+            current = _current(connection)
+    except sqlalchemy.exc.DBAPIError as error:
+        message = str(error.orig).partition("\n")[0]
+        raise RemoteError(f"the database cannot be opened: {message}", hint="Look whether it is there.") from error
     head = ScriptDirectory.from_config(_config()).get_current_head()
     if current != head:
         raise InputError(

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from dayzero.adapters.market_store.books import SqlBooks
-from dayzero.adapters.market_store.guard import guard
+from dayzero.adapters.market_store.guard import guard, guard_sign_ins
 from dayzero.adapters.market_store.migrate import check_migrated, migrate
+from dayzero.adapters.market_store.register import SqlRegister
 from dayzero.adapters.store.engine import open_engine
 
 
@@ -24,6 +25,19 @@ def open_books(database: str | Path, *, pool_size: int = 5, one_by_one: bool = F
         guard(engine)
     check_migrated(engine)
     return SqlBooks(engine, one_by_one=one_by_one)
+
+
+def open_register(database: str | Path, *, pool_size: int = 5) -> SqlRegister:
+    """Open, beside the books, where it is kept who may sign in.
+
+    Args:
+        database: As for :func:`open_books`, which looks whether the schema is there.
+        pool_size: Most connections to PostgreSQL.
+    """
+    engine = open_engine(database, pool_size=pool_size)
+    if engine.dialect.name == "sqlite":
+        guard_sign_ins(engine)
+    return SqlRegister(engine)
 
 
 def make_books(database: str | Path, application: str = "") -> str:

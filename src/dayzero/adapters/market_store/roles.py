@@ -1,11 +1,14 @@
-"""The roles of PostgreSQL: the owner keeps the schema and runs the operator's commands, the application reads and appends."""
+"""The roles of PostgreSQL: the owner keeps the schema and runs the operator's commands, the application reads and appends.
+
+Who may sign in is kept beside the books; there the application changes what has to change.
+"""
 
 import re
 from collections.abc import Iterator
 
 from sqlalchemy.engine import Connection
 
-from dayzero.adapters.market_store.tables import TABLES
+from dayzero.adapters.market_store.tables import SIGN_IN, TABLES
 from dayzero.core.errors import InputError
 
 _APPENDS = (
@@ -28,6 +31,14 @@ _APPENDS = (
 )
 """Where the application appends; what is on offer, the terms and the blocks are the operator's."""
 
+_CHANGES = {
+    "attempt": ("DELETE", "UPDATE (tried)"),
+    "credential": ("UPDATE (password, changed_at)",),
+    "session": ("DELETE", "UPDATE (account_id, created_at, expires_at)"),
+    "token": ("UPDATE (revoked_at)",),
+}
+"""What the application does beside reading and adding where it is kept who may sign in."""
+
 _SET_BY_DATABASE = {("journal", "recorded_at")}
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
@@ -39,7 +50,7 @@ _POLICIES = {
 
 
 def grant_application(connection: Connection, role: str) -> None:
-    """Let a role read everything and append what a buyer does, and nothing else. The role is made where it is missing.
+    """Let a role read everything, append what a buyer does and keep who is signed in, and nothing else; it is made where missing.
 
     Raises:
         InputError: The name is none, or it is a superuser or the owner itself.
@@ -61,8 +72,10 @@ def _statements(role: str) -> Iterator[str]:
     yield f"GRANT USAGE ON SCHEMA public TO {role}"
     yield f"REVOKE CREATE ON SCHEMA public FROM PUBLIC, {role}"
     yield f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, {role}"
-    for table in (*TABLES, "alembic_version"):
+    for table in (*TABLES, *SIGN_IN, "alembic_version"):
         yield f"GRANT SELECT ON {table} TO {role}"
+    for table, rights in _CHANGES.items():
+        yield f"GRANT INSERT, {', '.join(rights)} ON {table} TO {role}"
     for table in _APPENDS:
         names = (column.name for column in TABLES[table].columns if (table, column.name) not in _SET_BY_DATABASE)
         yield f"GRANT INSERT ({', '.join(names)}) ON {table} TO {role}"

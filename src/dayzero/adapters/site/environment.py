@@ -33,6 +33,18 @@ _TEMPLATES: Final = (
     "claim.html.j2",
     "retractions.html.j2",
     "reading.html.j2",
+    "market_parts.html.j2",
+    "market_market.html.j2",
+    "market_offer.html.j2",
+    "market_licence.html.j2",
+    "market_confirm.html.j2",
+    "market_order.html.j2",
+    "market_account.html.j2",
+    "market_sign_in.html.j2",
+    "market_sign_up.html.j2",
+    "market_welcome.html.j2",
+    "market_password.html.j2",
+    "market_token.html.j2",
 )
 _TONES: Final[Mapping[FitState, str]] = {
     FitState.MEASURED_FITS: "good",

@@ -25,6 +25,7 @@ class Site:
         as_of: The newest instant that the catalog knows: UTC, RFC 3339; ``""`` for none.
         kits: The files of a version's kit that lie in the site, as paths, by (name, handle).
         live: Pages are made when they are asked for, so forms and queries are answered.
+        market: Packages are sold here too.
     """
 
     pages: Mapping[str, ClaimPage]
@@ -32,10 +33,15 @@ class Site:
     as_of: str
     kits: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     live: bool = False
+    market: bool = False
 
 
 def site_of(
-    catalog: Catalog, *, kits: Mapping[tuple[str, str], tuple[str, ...]] | None = None, live: bool = False
+    catalog: Catalog,
+    *,
+    kits: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
+    live: bool = False,
+    market: bool = False,
 ) -> Site:
     """Read off a catalog what all its pages have in common; see :class:`Site` for the arguments."""
     return Site(
@@ -44,6 +50,7 @@ def site_of(
         as_of=catalog.as_of,
         kits=kits or {},
         live=live,
+        market=market,
     )
 
 
