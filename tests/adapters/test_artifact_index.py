@@ -71,7 +71,7 @@ def test_an_index_that_does_not_answer_is_a_remote_failure(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("text", ["", "[]", json.dumps({"name": "vllm", "version": "0.26.0", "pack": "gone.zip"})])
 def test_a_note_that_is_no_use_is_not_believed(tmp_path, text):
-    note = tmp_path / "texts" / "by-name" / "vllm==0.26.0.json"
+    note = tmp_path / "kept" / "by-name" / "vllm==0.26.0.json"
     note.parent.mkdir(parents=True)
     note.write_text(text)
     with pytest.raises(RemoteError):

@@ -1,7 +1,9 @@
 """Wheels, sdists, folders, environments and checkouts as what is installed, and what is wrong with some of them."""
 
 import struct
+import tempfile
 import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -51,7 +53,7 @@ def test_a_kept_archive_that_was_damaged_is_made_again(tmp_path):
     assert PackedFiles("a 1", packed(wheel, tmp_path / "packs")).read("a.py") == b"x = 1\n"
 
 
-@pytest.mark.parametrize(("field", "value"), [(16, 1), (10, 0), (20, 3), (24, 7), (42, 1 << 30)])
+@pytest.mark.parametrize(("field", "value"), [(16, 1), (10, 8), (10, 99), (20, 3), (24, 7), (42, 1 << 30)])
 def test_a_member_of_a_kept_archive_that_is_not_what_its_directory_says_is_refused(tmp_path, field, value):
     pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "x = 1\n"}), tmp_path / "packs")
     content = bytearray(pack.read_bytes())
@@ -170,3 +172,42 @@ def test_anything_may_call_itself_a_library(tmp_path_factory, content):
     for head in (b"", LIBRARY[:64], LIBRARY[:200]):
         path.write_bytes(head + content or b"\0")
         assert isinstance(dynamic_tables(path), bytes)
+
+
+def test_a_kept_archive_says_which_python_files_hold_a_word_and_what_may(tmp_path):
+    files = {
+        "a/one.py": "word",
+        "a/two.py": "no\nword\n",
+        "a/rd.py": "wo",
+        "a/rdx.py": "",
+        "a/c.cu": "word",
+        "a/w.bin": b"word",
+    }
+    kept = PackedFiles("a 1", packed(make_wheel(tmp_path, "a", "1", files), tmp_path / "packs"))
+    assert kept.holding(b"word") == {"a/one.py", "a/two.py", "a/w.bin"}
+    assert kept.holding(b"a/one") == {"a/w.bin"}  # a name is no content
+    assert kept.holding(b"oPK") == {"a/w.bin"}  # nor is the end of one file with what the archive has before the next
+    assert kept.holding(b"") == {"a/one.py", "a/two.py", "a/rd.py", "a/rdx.py", "a/w.bin"}
+
+
+def test_a_kept_file_that_was_damaged_may_hold_every_word(tmp_path):
+    pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "once", "b.py": "twice"}), tmp_path / "packs")
+    pack.write_bytes(pack.read_bytes().replace(b"once", b"0nce"))
+    assert PackedFiles("a 1", pack).holding(b"word") == {"a.py"}
+
+
+@given(st.lists(st.binary(max_size=12), max_size=6), st.binary(min_size=1, max_size=3))
+def test_a_word_is_found_where_the_text_holds_it(texts, word):
+    with tempfile.TemporaryDirectory() as folder:
+        files = {f"{number}.py": text for number, text in enumerate(texts)}
+        kept = PackedFiles("a 1", packed(make_wheel(Path(folder), "a", "1", files), Path(folder) / "packs"))
+        assert kept.holding(word) == {name for name, text in files.items() if word in text}
+
+
+def test_a_kept_archive_with_another_file_has_another_digest(tmp_path):
+    pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "once"}), tmp_path / "packs")
+    first = PackedFiles("a 1", pack).digest
+    assert PackedFiles("a 1", pack).digest == first
+    with zipfile.ZipFile(pack, "a") as archive:
+        archive.writestr("b.py", "more")
+    assert PackedFiles("a 1", pack).digest != first

@@ -61,7 +61,7 @@ class IndexStore:
     @property
     def packs(self) -> Path:
         """Where kept archives lie."""
-        return self._folder / "texts"
+        return self._folder / "kept"
 
     def fetch(self, requirement: Requirement) -> Kept:
         """Give a distribution; for a range of versions the one that pip would install.

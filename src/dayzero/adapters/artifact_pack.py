@@ -5,8 +5,10 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
@@ -19,6 +21,7 @@ from dayzero.core.errors import DayzeroError, InputError
 
 _TEXT = {".py", ".pyi", ".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl", ".toml", ".json", ".txt", ".jinja", ".cfg"}
 _METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "PKG-INFO")
+_SEARCHED = ".py"
 _LEFT_OUT = "dayzero-left-out.txt"
 _MOST_MEMBERS = 400_000
 
@@ -38,6 +41,7 @@ class PackedFiles:
     """
 
     def __init__(self, artifact: str, pack: Path) -> None:
+        self._pack = pack
         self._zip = ZipFiles(artifact, pack, recorded=False)  # it was held to RECORD when it was made
         self._left_out = tuple(self._zip.read(_LEFT_OUT).decode().splitlines())
         self._names = (*(name for name in self._zip.names() if name != _LEFT_OUT), *self._left_out)
@@ -50,6 +54,15 @@ class PackedFiles:
     def names(self) -> tuple[str, ...]:
         """List all file paths of the original, also of what was not kept."""
         return self._names
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of what it was made from, and of what is kept of that by each file's name, size and checksum."""
+        return self._zip.directory_digest(self._pack.stem)
+
+    def holding(self, word: bytes) -> AbstractSet[str]:
+        """Name the Python files that hold a word, and what was not kept: that may hold it."""
+        return {*(self._zip.stored.holding(word) if self._zip.stored else ()), *self._left_out}
 
     def read(self, name: str) -> bytes:
         """Read one file; of a shared library its dynamic tables.
@@ -107,9 +120,14 @@ def packed(archive: Path, folder: Path) -> Path:
             if isinstance(member, str):
                 left_out.append(member)
             else:
-                pack.writestr(zipfile.ZipInfo(member.name), member.content, zipfile.ZIP_DEFLATED, 1)
+                pack.writestr(zipfile.ZipInfo(member.name), member.content, _packing(member.name), 1)
         pack.writestr(_LEFT_OUT, "\n".join(left_out))
     return target
+
+
+def _packing(name: str) -> int:
+    """Choose how a member is kept: what is searched lies there as it is."""
+    return zipfile.ZIP_STORED if name.endswith(_SEARCHED) else zipfile.ZIP_DEFLATED
 
 
 def is_text(name: str) -> bool:
@@ -122,7 +140,7 @@ def _of_wheel(artifact: str, archive: Path) -> Iterator[_Member | str]:
     files = ZipFiles(artifact, archive)
     if not any(name.endswith(".dist-info/METADATA") for name in files.names()):
         raise InputError(f"{artifact} cannot be read: it has no METADATA", hint="Give a wheel.")
-    for name in files.names():
+    for name in sorted(files.names(), key=lambda one: not one.endswith(_SEARCHED)):  # these side by side
         if is_text(name) and files.size(name) <= LARGEST_TEXT_BYTES:
             yield _Member(name, files.read(name))
         elif ".so" in PurePosixPath(name).suffixes:

@@ -3,7 +3,6 @@
 import base64
 import csv
 import hashlib
-import mmap
 import struct
 import zipfile
 import zlib
@@ -12,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
+from dayzero.adapters.artifact_search import OwnArchive, StoredTexts
 from dayzero.core.errors import InputError, IntegrityError
 
 LARGEST_TEXT_BYTES = 64 << 20
@@ -19,9 +19,6 @@ LARGEST_TOTAL_BYTES = 16 << 30
 _MOST_FILES = 400_000
 _MOST_TIMES = 1100  # deflate packs a run of one byte about 1030 times smaller
 _SMALL_BYTES = 1 << 20
-_LOCAL = struct.Struct(
-    "<4s22xHH"
-)  # a member's own header: its signature, and how long its name and its extra field are
 _DAMAGE = (
     OSError, struct.error, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError,
 )  # fmt: skip
@@ -48,7 +45,7 @@ class ZipFiles:
             raise self._damaged(str(error)) from error
         self._members = {one.filename: one for one in self._archive.infolist() if not one.is_dir()}
         self._refuse_bombs()
-        self._mapped = _mapped(source) if isinstance(source, Path) and not recorded else None
+        self._own = OwnArchive(source) if isinstance(source, Path) and not recorded else None
 
     @property
     def artifact(self) -> str:
@@ -79,7 +76,7 @@ class ZipFiles:
         if self.size(name) > LARGEST_TEXT_BYTES:
             raise InputError(f"{self._artifact}: {name} is larger than 64 MiB", hint="Audit a build without it.")
         try:
-            content = self._archive.read(name) if self._mapped is None else _unpacked(self._mapped, self._members[name])
+            content = self._archive.read(name) if self._own is None else _unpacked(self._own, self._members[name])
         except _DAMAGE as error:
             raise self._damaged(f"{name}: {error}") from error
         if self._recorded:
@@ -102,6 +99,17 @@ class ZipFiles:
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
             raise self._damaged(f"{name}: {error}") from error
         self._hold(name, digest)
+
+    def directory_digest(self, name: str) -> str:
+        """Digest a name together with the name, size and checksum of every member."""
+        members = ((one.filename, one.file_size, one.CRC) for one in self._members.values())
+        return hashlib.sha256(repr((name, *members)).encode()).hexdigest()
+
+    @cached_property
+    def stored(self) -> StoredTexts | None:
+        """Give the members that are stored as they are, to be searched; ``None`` unless the archive is the project's own."""
+        stored = (one for one in self._members.values() if one.compress_type == zipfile.ZIP_STORED)
+        return StoredTexts(self._own, stored) if self._own else None
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -144,19 +152,13 @@ class ZipFiles:
         return InputError(f"{self._artifact} cannot be read: {why}", hint="Fetch it again from where it was published.")
 
 
-def _mapped(path: Path) -> mmap.mmap:
-    """Map an archive of the project's own making: thousands of its members are read, and each costs half as much so."""
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-
-def _unpacked(archive: mmap.mmap, member: zipfile.ZipInfo) -> bytes:
+def _unpacked(archive: OwnArchive, member: zipfile.ZipInfo) -> bytes:
     """Unpack one member and hold it to the checksum that the archive's directory has."""
-    if member.compress_type != zipfile.ZIP_DEFLATED or member.flag_bits & 1:
+    if member.compress_type not in {zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED} or member.flag_bits & 1:
         raise zipfile.BadZipFile("it is packed in another way than it was written")
-    signature, name_bytes, extra_bytes = _LOCAL.unpack_from(archive, member.header_offset)
-    start = member.header_offset + _LOCAL.size + name_bytes + extra_bytes
-    content = zlib.decompress(archive[start : start + member.compress_size], -zlib.MAX_WBITS, max(member.file_size, 1))
-    if signature != b"PK\x03\x04" or len(content) != member.file_size or zlib.crc32(content) != member.CRC:
+    content = archive.packed(member)
+    if member.compress_type == zipfile.ZIP_DEFLATED:
+        content = zlib.decompress(content, -zlib.MAX_WBITS, max(member.file_size, 1))
+    if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
         raise zipfile.BadZipFile("its checksum is another one")
     return content

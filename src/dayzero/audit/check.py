@@ -45,6 +45,7 @@ def audit(
         model=model.name,
         checks=checks,
         remedies=remedies,
+        beside=facts.beside,
         verdict=conjunction((check.verdict for check in checks), proven=_summary(asked)),
     )
 

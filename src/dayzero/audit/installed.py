@@ -1,20 +1,22 @@
 """The set of distributions that is installed together, and its Python modules, read as text and parsed once."""
 
-import ast
-import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import TypeVar, cast
 
 from packaging.utils import canonicalize_name
 
-from dayzero.audit.ports import BuildFiles
+from dayzero.audit.folded import Text, fold, syntax
+from dayzero.audit.ports import BuildFiles, SearchedFiles, Surveys
 from dayzero.audit.python_source import Module, module_name
 from dayzero.core.errors import DayzeroError, InputError
 from dayzero.core.verdict import Place
 
 _LARGEST_BYTES = 16 << 20
+_MOST_WHOLE_BYTES = 2 << 20  # of text; its syntax takes some forty times that
 _Answer = TypeVar("_Answer")
 
 
@@ -52,7 +54,7 @@ class PythonModule:
 
 
 class PythonFiles:
-    """The Python modules of a set of distributions. A file is read once and parsed at most once.
+    """The Python modules of a set of distributions. A file is parsed at most once; what is searched where it lies is not held.
 
     Args:
         distributions: Who holds them; the first that has a module wins, as on ``sys.path``.
@@ -61,8 +63,10 @@ class PythonFiles:
     def __init__(self, distributions: tuple[Distribution, ...]) -> None:
         self._distributions = distributions
         self._bytes: dict[str, bytes] = {}
-        self._below: dict[str, Sequence[tuple[str, bytes | None]]] = {}
+        self._below: dict[str, Sequence[str]] = {}
+        self._holders: dict[tuple[Distribution, bytes], AbstractSet[str]] = {}
         self._parsed: dict[str, Module | Place] = {}
+        self._whole: deque[Module] = deque()
 
     @cached_property
     def modules(self) -> Mapping[str, PythonModule]:
@@ -85,16 +89,34 @@ class PythonFiles:
                     found.setdefault(top, distribution)
         return found
 
+    @cached_property
+    def native(self) -> AbstractSet[str]:
+        """Every compiled module, stub and folder without ``__init__`` by its name: they are there, and their text is not."""
+        found: set[str] = set()
+        for distribution in dict.fromkeys(self.packages.values()):
+            for path in distribution.files.names():
+                if path.endswith((".so", ".pyd", ".pyi")):
+                    folder, _, file = path.rpartition("/")
+                    found.add(module_name(f"{folder}/{file.split('.', 1)[0]}.py").lstrip("."))
+        for name in self.modules:
+            parent = name.rpartition(".")[0]
+            while parent and parent not in found and parent not in self.modules:
+                found.add(parent)
+                parent = parent.rpartition(".")[0]
+        return found
+
     def read(self, module: str) -> bytes:
         """Read a module's file.
 
         Raises:
             InputError: There is no such module, or its file cannot be read.
         """
+        entry = self.modules.get(module)
+        if entry is None:
+            raise InputError(f"no distribution here holds the module {module}", hint="Add the one that does.")
+        if entry.distribution in self._searched:
+            return entry.distribution.files.read(entry.path)
         if module not in self._bytes:
-            entry = self.modules.get(module)
-            if entry is None:
-                raise InputError(f"no distribution here holds the module {module}", hint="Add the one that does.")
             self._bytes[module] = entry.distribution.files.read(entry.path)
         return self._bytes[module]
 
@@ -107,19 +129,31 @@ class PythonFiles:
             words: What to look for.
             below: Only this package and what is below it.
         """
-        texts = self._texts(below)
-        if len(words) == 1:
-            (word,) = words
-            yield from (name for name, content in texts if content is None or word in content)
-        else:
-            yield from (name for name, content in texts if content is None or any(word in content for word in words))
+        for name in self._names(below):
+            entry = self.modules[name]
+            if entry.distribution in self._searched:
+                found = any(entry.path in self._holding(entry.distribution, word) for word in words)
+            else:
+                content = self._known(name)
+                found = content is None or any(word in content for word in words)
+            if found:
+                yield name
 
-    def _texts(self, below: str) -> Sequence[tuple[str, bytes | None]]:
-        """Give a package's modules with their text, ``None`` where one cannot be read."""
+    @cached_property
+    def _searched(self) -> Mapping[Distribution, SearchedFiles]:
+        """Give the distributions whose files can be searched."""
+        return {one: one.files for one in self._distributions if isinstance(one.files, SearchedFiles)}
+
+    def _holding(self, distribution: Distribution, word: bytes) -> AbstractSet[str]:
+        key = (distribution, word)
+        if key not in self._holders:
+            self._holders[key] = self._searched[distribution].holding(word)
+        return self._holders[key]
+
+    def _names(self, below: str) -> Sequence[str]:
         if below not in self._below:
             inside = f"{below}."
-            names = (one for one in self.modules if not below or one == below or one.startswith(inside))
-            self._below[below] = [(name, self._known(name)) for name in names]
+            self._below[below] = [one for one in self.modules if not below or one == below or one.startswith(inside)]
         return self._below[below]
 
     def text(self, module: str) -> bytes:
@@ -138,6 +172,12 @@ class PythonFiles:
             self._parsed[module] = self._parse(module)
         return self._parsed[module]
 
+    def unparsed(self, packages: AbstractSet[str]) -> Iterator[str]:
+        """Name the modules of some top-level packages that were asked for so far and cannot be parsed."""
+        for name, found in self._parsed.items():
+            if isinstance(found, Place) and name in self.modules and name.split(".", 1)[0] in packages:
+                yield name
+
     def _parse(self, name: str) -> Module | Place:
         entry = self.modules.get(name)
         if entry is None:
@@ -147,15 +187,23 @@ class PythonFiles:
             content = self.read(name)
             if len(content) > _LARGEST_BYTES:
                 return Place(artifact=artifact, file=entry.path, quote="larger than 16 MiB")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of other people's code
-                tree = ast.parse(content)
+            tree = syntax(content)
         except DayzeroError as error:
             return Place(artifact=artifact, file=entry.path, quote=error.message)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return Place(artifact=artifact, file=entry.path, quote=f"not parsed: {type(error).__name__}")
-        lines = tuple(content.decode("utf-8", "replace").split("\n"))
-        return Module(artifact=artifact, file=entry.path, name=name, tree=tree, lines=lines)
+        parsed = Module(artifact=artifact, file=entry.path, name=name, tree=tree, text=Text(content))
+        self._whole.append(parsed)
+        return parsed
+
+    def fold(self) -> Iterator[str]:
+        """Fold the trees that were parsed first, until what is whole is little; name their modules."""
+        held = sum(len(one.text.content) for one in self._whole)
+        while held > _MOST_WHOLE_BYTES:
+            parsed = self._whole.popleft()
+            held -= len(parsed.text.content)
+            fold(parsed.tree, parsed.text)
+            yield parsed.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -165,12 +213,14 @@ class Installed:
     Attributes:
         engine: The engine's distribution.
         others: Its libraries.
+        surveys: Where what surveys of them came to is kept; ``None`` where it is not.
         python: The Python modules of all of them.
         answers: What was worked out from it, by who did; see :func:`once`.
     """
 
     engine: Distribution
     others: tuple[Distribution, ...]
+    surveys: Surveys | None = None
     python: PythonFiles = field(init=False, repr=False)
     answers: dict[Callable[..., object], object] = field(default_factory=dict, init=False, repr=False)
 

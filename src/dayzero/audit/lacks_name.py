@@ -82,9 +82,9 @@ def _module_says(module: Module, name: str) -> Witness:
     if conditional:
         words = f"{module.name} may define {name}: a condition, a star import or __getattr__ decides"
         return Witness(Says.OPEN, words, module.place(conditional))
-    for number, text in enumerate(module.lines, 1):
-        if "sys.modules[" in text or "globals()" in text:
-            return Witness(Says.OPEN, f"{module.name} fills itself while it is imported", module.place(number))
+    filling = list(filter(None, map(module.text.place_of, (b"sys.modules[", b"globals()"))))
+    if filling:
+        return Witness(Says.OPEN, f"{module.name} fills itself while it is imported", module.place(min(filling)))
     return Witness(Says.HOLDS, f"{module.name} defines no {name}", module.whole())
 
 

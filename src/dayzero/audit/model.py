@@ -46,6 +46,7 @@ class BuildFacts:
 
     Attributes:
         build: The build (``xllamacpp==2026.8.10229``).
+        beside: The kernel library that was read beside it, and who pins it; ``""`` where it is built in, or none is known.
         architectures: Model architectures that it can compute.
         settings: Settings that it takes.
         tensor_types: Storage types that its kernel library can read.
@@ -55,6 +56,7 @@ class BuildFacts:
     architectures: Facts
     settings: Facts
     tensor_types: Facts
+    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +79,28 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The audit of one recipe against one build."""
+    """The audit of one recipe against one build; ``beside`` is that of its facts."""
 
     build: str
     model: str
     checks: tuple[Check, ...]
     remedies: tuple[Remedy, ...]
     verdict: Verdict
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSurvey:
+    """Where a survey found something.
+
+    Attributes:
+        lacking: The modules that ask for what is not there.
+        probing: The modules with a probe that is false.
+        unread: The modules that cannot be parsed, those that are asked, too.
+        found: Digest of what was found there.
+    """
+
+    lacking: tuple[str, ...]
+    probing: tuple[str, ...]
+    unread: tuple[str, ...]
+    found: str

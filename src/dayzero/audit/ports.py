@@ -1,8 +1,9 @@
 """What audit needs from outside: the files of a build, and readers that know one engine's or library's tables."""
 
-from typing import Protocol
+from collections.abc import Set as AbstractSet
+from typing import Protocol, runtime_checkable
 
-from dayzero.audit.model import Facts
+from dayzero.audit.model import Facts, KeptSurvey
 
 
 class BuildFiles(Protocol):
@@ -19,6 +20,32 @@ class BuildFiles(Protocol):
 
     def read(self, name: str) -> bytes:
         """Read one file whole."""
+        ...
+
+
+@runtime_checkable
+class SearchedFiles(BuildFiles, Protocol):
+    """The files of a build whose Python files can be searched without reading each; reading one again is cheap, too."""
+
+    @property
+    def digest(self) -> str:
+        """Digest of their content."""
+        ...
+
+    def holding(self, word: bytes) -> AbstractSet[str]:
+        """Name the Python files that hold a word, and those that cannot be read."""
+        ...
+
+
+class Surveys(Protocol):
+    """Keeps what surveys of files came to."""
+
+    def recall(self, key: str) -> KeptSurvey | None:
+        """Give what is kept under a key; ``None`` where nothing is, or nothing that can be believed."""
+        ...
+
+    def keep(self, key: str, survey: KeptSurvey) -> None:
+        """Keep what a survey came to."""
         ...
 
 

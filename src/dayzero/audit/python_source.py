@@ -4,11 +4,11 @@ A file is parsed only where its bytes hold the name in question, so that a whole
 """
 
 import ast
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from dayzero.audit.folded import Text, syntax
 from dayzero.audit.ports import BuildFiles
 from dayzero.core.errors import DayzeroError
 from dayzero.core.verdict import Place
@@ -22,27 +22,27 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BLOCKS = ("cases", "body", "handlers", "orelse", "finalbody")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Module:
-    """One Python file of a build.
+    """One Python file of a build. Equal to itself only: it is parsed once.
 
     Attributes:
         artifact: What holds it.
         file: Its path there.
         name: As it is imported (``vllm.attention.layer``).
         tree: Its syntax.
-        lines: Its text.
+        text: Its text.
     """
 
     artifact: str
     file: str
     name: str
     tree: ast.Module
-    lines: tuple[str, ...]
+    text: Text
 
     def place(self, line: int) -> Place:
         """Name a line of it, 1-based."""
-        quote = self.lines[line - 1].strip()[:_QUOTE] if 0 < line <= len(self.lines) else ""
+        quote = self.text.line(line).strip()[:_QUOTE]
         return Place(artifact=self.artifact, file=self.file, position=f"line {line}", quote=quote)
 
     def whole(self) -> Place:
@@ -172,10 +172,7 @@ def _parsed(files: BuildFiles, name: str, word: str) -> Module | Place | None:
     if len(content) > _LARGEST_BYTES:
         return Place(artifact=files.artifact, file=name, quote="larger than 16 MiB")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other people's code
-            tree = ast.parse(content)
+        tree = syntax(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return Place(artifact=files.artifact, file=name, quote=f"not parsed: {type(error).__name__}")
-    lines = tuple(content.decode("utf-8", "replace").split("\n"))
-    return Module(artifact=files.artifact, file=name, name=module_name(name), tree=tree, lines=lines)
+    return Module(artifact=files.artifact, file=name, name=module_name(name), tree=tree, text=Text(content))

@@ -21,9 +21,10 @@ def model_class(python: PythonFiles, name: str) -> tuple[Place, bool] | None:
         parsed = python.parsed(module)
         if not isinstance(parsed, Module):
             continue
-        line = next((number for number, text in enumerate(parsed.lines, 1) if text.startswith(f"class {name}(")), 0)
-        if line:
-            return parsed.place(line), _COMPATIBLE in python.read(module)
+        # At the margin: where the file begins, or behind the end of a line.
+        before = 0 if parsed.text.content.startswith(wanted) else parsed.text.place_of(b"\n" + wanted)
+        if before or parsed.text.content.startswith(wanted):
+            return parsed.place(before + 1), _COMPATIBLE in python.read(module)
     return None
 
 

@@ -29,6 +29,8 @@ def audit_package(package: str, engine: str, output_format: str) -> int:
     else:
         narrator = ConsoleNarrator(steps=1)
         narrator.step("audit", f"{report.build} for {report.model}")
+        if report.beside:
+            narrator.say("beside", report.beside)
         tell_audit(report, narrator)
         for remedy in report.remedies:
             narrator.say("resolution", remedy.resolution)
@@ -43,6 +45,7 @@ def document(report: Report) -> Mapping[str, object]:
     return {
         "schema": "dayzero/audit/v1",
         "build": report.build,
+        "beside": report.beside,
         "model": report.model,
         "verdict": verdict_word(report.verdict),
         "reason": report.verdict.reason,

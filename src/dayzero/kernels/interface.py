@@ -12,3 +12,8 @@ class KernelLibrary(KernelFacts, Protocol):
     def name(self) -> str:
         """Name of the entry point."""
         ...
+
+    @property
+    def distribution(self) -> str:
+        """The distribution that carries it beside an engine; ``""`` where it is always built into one."""
+        ...

@@ -1,9 +1,13 @@
 """Gather what an audit is about: the engine, its libraries, the model, the GPUs; from files, the index or a URL."""
 
+import hashlib
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -15,6 +19,7 @@ from dayzero.adapters.artifact_pack import PackedFiles
 from dayzero.adapters.artifact_range import open_url
 from dayzero.adapters.given_builds import InstalledFiles
 from dayzero.adapters.hub_config import HubConfigs, HubName, hub_name
+from dayzero.adapters.survey_file import SurveyFolder
 from dayzero.audit.architectures import ModelRegistry, architectures_of
 from dayzero.audit.finding import NotChecked
 from dayzero.audit.installed import Distribution, Installed
@@ -187,6 +192,7 @@ class Builds:
         self._frozen = _frozen(question.freeze) if question.freeze else {}
         self._cubins = InstalledFiles(question.cubins) if question.cubins else None
         self._progress = progress
+        self._surveys = SurveyFolder(cache_folder() / "surveys", _surveyor(), progress)
         self._missing: list[NotChecked] = []
         self._installed: dict[bool, Installed] = {}
 
@@ -239,7 +245,7 @@ class Builds:
             return plain
         if True not in self._installed:
             others = {one.name: one for one in plain.others} | self._transformers(plain.engine)
-            self._installed[True] = Installed(engine=plain.engine, others=tuple(others.values()))
+            self._installed[True] = Installed(engine=plain.engine, others=tuple(others.values()), surveys=self._surveys)
         return self._installed[True]
 
     def _with_frozen(self, engine: Distribution, others: dict[str, Distribution]) -> Installed:
@@ -247,7 +253,7 @@ class Builds:
             if name not in others and name != engine.name:
                 files = NoFiles(f"{name} {version}")
                 others[name] = Distribution(name=name, version=version, requires=(), files=files)
-        return Installed(engine=engine, others=tuple(others.values()))
+        return Installed(engine=engine, others=tuple(others.values()), surveys=self._surveys)
 
     def _named(self, question: Question) -> tuple[Distribution, dict[str, Distribution]]:
         frozen = (f"{one}=={self._frozen[one]}" for one in ENGINES if one in self._frozen)
@@ -299,6 +305,20 @@ class Builds:
         except DayzeroError as error:
             self._missing.append(NotChecked(what=f"whether the engine and {spec} agree", why=error.message))
             return {}
+
+
+@cache
+def _surveyor() -> str:
+    """Digest the code that surveys, with the Python that parses for it: what another one found is not believed."""
+    digest = hashlib.sha256(sys.version.encode())
+    waiting = [files("dayzero.audit")]
+    while waiting:
+        for one in sorted(waiting.pop().iterdir(), key=lambda entry: entry.name):
+            if one.is_dir():
+                waiting.append(one)
+            elif one.name.endswith((".py", ".toml")):
+                digest.update(one.read_bytes())
+    return digest.hexdigest()
 
 
 def registry(engine: str) -> ModelRegistry | None:

@@ -37,6 +37,7 @@ from dayzero.triage.model import Diagnosis
 from dayzero.wiring.definitions import advisories
 from dayzero.wiring.downloads import hub_download
 from dayzero.wiring.endpoint import EndpointMeasurement, measure_endpoint
+from dayzero.wiring.kernels_beside import kernels_beside
 from dayzero.wiring.launches import launch_of_recipe
 from dayzero.wiring.look import ROWS, BenchTarget
 from dayzero.wiring.plugins import engine, kernel_library
@@ -65,13 +66,17 @@ def read_facts(recipe: Recipe, build: EngineBuild) -> BuildFacts:
     files = WheelFiles(artifact=f"{build.distribution} {build.version}", wheel=build_store().wheel(build))
     plugin = engine(build.engine)
     libraries = [kernel.library for kernel in recipe.kernels if kernel.distribution == build.distribution]
+    beside = None if libraries else kernels_beside(recipe, build, files)
+    unread = Unread(
+        noun="tensor type", reason="neither the recipe nor the build's metadata pins a kernel library that is known"
+    )
+    inside = kernel_library(libraries[0]).read_tensor_types(files) if libraries else unread
     return BuildFacts(
         build=str(build),
         architectures=plugin.read_architectures(files),
         settings=plugin.read_settings(files),
-        tensor_types=kernel_library(libraries[0]).read_tensor_types(files)
-        if libraries
-        else Unread(noun="tensor type", reason="the recipe pins no kernel library inside this build"),
+        tensor_types=beside.tensor_types if beside else inside,
+        beside=str(beside) if beside else "",
     )
 
 

@@ -38,6 +38,11 @@ def kernel_library(name: str) -> KernelLibrary:
     return load("dayzero.kernel_libraries", "kernel library", name, KernelLibrary)  # type: ignore[type-abstract]
 
 
+def kernel_library_names() -> tuple[str, ...]:
+    """List the installed kernel libraries."""
+    return tuple(sorted(named("dayzero.kernel_libraries")))
+
+
 def target_names() -> tuple[str, ...]:
     """List the installed deploy targets."""
     return tuple(sorted(named("dayzero.deploy_targets")))

@@ -5,7 +5,9 @@ from tests.audit.python.packages import RULES, distribution, findings, pair, see
 
 from dayzero.audit.finding import Applies, NotChecked, Severity
 from dayzero.audit.installed import Installed
+from dayzero.audit.report import audited
 from dayzero.audit.rules import Subject
+from dayzero.core.verdict import verdict_word
 
 F = "def f(a, *, b=1): ..."
 K = "class K:\n    def __init__(self, size): ...\n    def go(self, *, fast=False): ..."
@@ -296,12 +298,33 @@ def test_a_file_that_cannot_be_parsed_is_said_not_to_be_checked() -> None:
     assert isinstance(one, NotChecked)
 
 
-@pytest.mark.parametrize(("start", "needed"), [("from eng import run", True), ("x = 1", False)])
-def test_a_file_that_cannot_be_parsed_leaves_the_answer_open_where_a_start_imports_it(start, needed):
-    texts = {"eng/__init__.py": start, "eng/run.py": "import lib\ndef ("}
-    (one,) = [one for rule in RULES for one in rule.check(Subject(installed=pair(texts, F), engine="eng"))]
+@pytest.mark.parametrize(
+    ("start", "file", "needed"),
+    [
+        ("from eng import run", "eng/run.py", True),
+        ("x = 1", "eng/run.py", True),
+        ("x = 1", "eng/attention/backend_sm120.py", False),
+        ("x = 1", "eng/models/other.py", False),
+        ("x = 1", "eng/models/mine.py", True),
+        ("from eng.models import other", "eng/models/other.py", True),
+    ],
+)
+def test_a_file_that_cannot_be_parsed_leaves_the_answer_open_unless_it_is_shown_to_be_for_others(start, file, needed):
+    texts = {"eng/__init__.py": start, file: "import lib\ndef ("}
+    subject = Subject(installed=pair(texts, F), engine="eng", model={"model_type": "mine"}, capability=(10, 3))
+    (one,) = [one for rule in RULES for one in rule.check(subject)]
     assert isinstance(one, NotChecked)
-    assert one.needed is needed
+    assert (one.what, one.needed) == (f"what {file} asks of the libraries", needed)
+    assert verdict_word(audited(RULES, subject).verdict) == ("undecided" if needed else "proven")
+
+
+def test_a_file_of_a_library_that_is_asked_and_cannot_be_parsed_leaves_the_answer_open():
+    library = {"lib/__init__.py": "", "lib/torn.py": "def (", "lib/unasked.py": "def ("}
+    subject = Subject(installed=pair("from lib.torn import gone", library), engine="eng")
+    (one,) = [one for rule in RULES for one in rule.check(subject)]
+    assert isinstance(one, NotChecked)
+    assert one.what == "what is asked of lib 2.0: lib/torn.py"
+    assert verdict_word(audited(RULES, subject).verdict) == "undecided"
 
 
 def test_a_library_that_is_not_installed_is_not_asked() -> None:

@@ -78,6 +78,21 @@ def describe(lack: Lack, library: str) -> str:
             return f"{callee.module.name}.{callee.qualname} {' and '.join(said)}{on}"
 
 
+def concerns(study: Study, module: str, subject: Served) -> bool:
+    """Say whether what is in a module of the asker may matter to a subject.
+
+    It may where a start may import it, or where its place does not show that it is for another GPU, model or kind of layer.
+    """
+    path = study.installed.python.modules[module].path
+    fit = (
+        gpu_applies(gpu_of(path, "", ()), subject.capability),
+        model_applies(model_of(path), subject),
+        layers_apply(path, subject),
+    )
+    elsewhere = Applies.NO in fit or bool(study.loads.for_others(module, subject))
+    return study.reach.may_import(module) or not elsewhere
+
+
 def guarded(study: Study, lack: Lack) -> str:
     """Say what keeps the lack from doing harm; ``""`` where nothing does."""
     if lack.context.catches(lack.raised):

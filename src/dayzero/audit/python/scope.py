@@ -51,6 +51,15 @@ class Scope:
             inside[id(node)] = Scope(self.module, node, self, Names(node.body))
         return inside[id(node)]
 
+    def forget(self) -> None:
+        """Let go of the functions in it, those of its classes too; they are stepped into anew where they are asked for."""
+        inside = self.names.inside
+        for key, inner in tuple(inside.items()):
+            if inner.function is None:
+                inner.forget()
+            else:
+                del inside[key]
+
     @property
     def function(self) -> Function | None:
         """The function that this is."""

@@ -11,12 +11,12 @@ from dayzero.audit.installed import Distribution, Installed, once
 from dayzero.audit.python.approach import Approaches, Calls
 from dayzero.audit.python.defaults import Defaults
 from dayzero.audit.python.gates import Gates
-from dayzero.audit.python.lanes import Lane, closed_lanes
+from dayzero.audit.python.kept_survey import Asking, surveyed
+from dayzero.audit.python.lanes import Lane
 from dayzero.audit.python.loads import Loads
 from dayzero.audit.python.reach import Reach, startup_of
-from dayzero.audit.python.survey import Lack, Survey
+from dayzero.audit.python.survey import Lack
 from dayzero.audit.python.world import World
-from dayzero.audit.python_source import Module
 from dayzero.core.verdict import Place
 
 _NOT_SERVED = re.compile(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|conftest)(?:\.|$)")
@@ -32,7 +32,7 @@ class Study:
         packages: Its top-level packages.
         speaking: Its modules that speak of the others.
         lacks: What it asks in vain, in the order of its files.
-        unread: Its files that speak of the others and cannot be parsed.
+        unread: Its modules that speak of the others, and theirs that are asked, that cannot be parsed, each with its place.
         world: Where names are looked up.
         gates: What its conditions answer on this build.
         reach: What a start gets to.
@@ -47,7 +47,7 @@ class Study:
     packages: frozenset[str]
     speaking: tuple[str, ...]
     lacks: tuple[Lack, ...]
-    unread: tuple[Place, ...]
+    unread: tuple[tuple[str, Place], ...]
     world: World
     gates: Gates
     reach: Reach
@@ -115,23 +115,19 @@ def _study(
         for name in (python.holding(*words, below=package) if words else ())
         if not _NOT_SERVED.search(name) and (asking is None or asking.search(python.text(name)))
     )
-    world = World(python, packages, frozenset(speaking))
-    lacks = tuple(lack for name in speaking for lack in Survey(world, targets).module(name))
-    unread = tuple(one for one in map(python.parsed, speaking) if not isinstance(one, Module))
-    gates = Gates(world)
-    calls = Calls()
-    reach = Reach(world, packages, startup_of(asker.name, packages), calls)
+    found = surveyed(installed, Asking(asker=asker, packages=packages, speaking=speaking, targets=targets))
+    world, calls = found.world, Calls()
     return Study(
         installed=installed,
         asker=asker,
         packages=packages,
         speaking=speaking,
-        lacks=lacks,
-        unread=unread,
+        lacks=found.lacks,
+        unread=found.unread,
         world=world,
-        gates=gates,
-        lanes=tuple(closed_lanes(world, gates, packages, speaking)),
-        reach=reach,
+        gates=found.gates,
+        lanes=found.lanes,
+        reach=Reach(world, packages, startup_of(asker.name, packages), calls),
         approaches=Approaches(world, packages, calls),
         defaults=Defaults(world, packages),
         loads=Loads(world, packages),

@@ -22,7 +22,7 @@ from dayzero.audit.python.values import (
     Value,
     choice,
 )
-from dayzero.audit.python_source import Definition, Module, last_name, module_name, statements_of
+from dayzero.audit.python_source import Definition, Module, last_name, statements_of
 from dayzero.core.verdict import Place
 
 _MOST_BASES = 16
@@ -52,7 +52,7 @@ class World:
         self._answers: dict[tuple[str, str], Value] = {}
         self._members: dict[tuple[str, str, str], Value] = {}
         self._selves: dict[tuple[str, str], Mapping[str, tuple[tuple[ast.expr | None, Scope], ...]]] = {}
-        self._native = _native_modules(python)
+        self._native = python.native
 
     def own(self, value: Value) -> bool:
         """Say whether a value is the asker's own, from a module that does not speak of the others."""
@@ -66,6 +66,13 @@ class World:
             found = Scope(parsed, None, None, Names(parsed.tree.body)) if isinstance(parsed, Module) else None
             self._scopes[module] = found
         return self._scopes[module]
+
+    def settle(self) -> None:
+        """Let go of the syntax of functions that were walked: at a time when nobody walks one."""
+        for name in self.python.fold():
+            scope = self._scopes.get(name)
+            if scope is not None:
+                scope.forget()
 
     def module_value(self, name: str, place: Place, *, lazy: bool = False) -> Value:
         """Say whether a module is there."""
@@ -378,22 +385,3 @@ def _refuses(node: ast.stmt) -> bool:
         return False
     raised = (one.exc for one in statements_of(node) if isinstance(one, ast.Raise) and one.exc is not None)
     return any(last_name(one) == "AttributeError" for one in raised)
-
-
-def _native_modules(python: PythonFiles) -> frozenset[str]:
-    """Name compiled modules, stubs and folders without ``__init__``: they are there, and their text is not."""
-    found: set[str] = set()
-    for distribution in dict.fromkeys(one for one in python.packages.values()):
-        for path in distribution.files.names():
-            if path.endswith((".so", ".pyd", ".pyi")):
-                found.add(
-                    module_name(
-                        path.rpartition("/")[0] + "/" + path.rpartition("/")[2].split(".", 1)[0] + ".py"
-                    ).lstrip(".")
-                )
-    for name in python.modules:
-        parent = name.rpartition(".")[0]
-        while parent and parent not in found and parent not in python.modules:
-            found.add(parent)
-            parent = parent.rpartition(".")[0]
-    return frozenset(found)

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from dayzero.audit.finding import Finding, NotChecked
-from dayzero.audit.python.judge import judge
+from dayzero.audit.python.judge import concerns, judge
 from dayzero.audit.python.study import engine_study
 from dayzero.audit.python.values import Absent
-from dayzero.audit.python_source import module_name
 from dayzero.audit.rules import Rule, Subject
 
 
@@ -19,9 +18,14 @@ class PythonNames:
     def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
         """Give what is imported in vain, and which files could not be read for it."""
         study = engine_study(subject.installed)
-        for place in study.unread:
-            needed = study.reach.may_import(module_name(place.file))
-            yield NotChecked(what=f"what {place.file} asks of the libraries", why=place.quote, needed=needed)
+        for name, place in study.unread:
+            own = study.distribution_of(name) is study.asker
+            what = (
+                f"what {place.file} asks of the libraries"
+                if own
+                else f"what is asked of {place.artifact}: {place.file}"
+            )
+            yield NotChecked(what=what, why=place.quote, needed=not own or concerns(study, name, subject))
         for lack in study.lacks:
             if isinstance(lack.what, Absent) and lack.what.kind in {"module", "name"}:
                 yield judge(study, lack, subject, self.id)

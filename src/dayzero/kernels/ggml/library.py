@@ -12,6 +12,7 @@ class GgmlLibrary:
     """ggml, as it is built into a wheel's shared objects."""
 
     name: str = "ggml"
+    distribution: str = ""
 
     def read_tensor_types(self, files: BuildFiles) -> Facts:
         """Read which storage types the library computes with, named as GGUF files name them (``f32``, ``mxfp4``)."""

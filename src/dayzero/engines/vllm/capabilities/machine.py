@@ -68,13 +68,13 @@ class Machine(Calls):
     _depth = 0
 
     @cached_property
-    def _generators(self) -> dict[int, bool]:
+    def _generators(self) -> dict[ast.AST, bool]:
         return {}
 
     def _yields(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-        if id(node) not in self._generators:
-            self._generators[id(node)] = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in nodes_of(node))
-        return self._generators[id(node)]
+        if node not in self._generators:
+            self._generators[node] = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in nodes_of(node))
+        return self._generators[node]
 
     def run(self, function: Function, args: tuple[object, ...], kwargs: Mapping[str, object], first: object) -> object:
         """Run a function of the files on arguments; ``first`` is what ``super()`` speaks for.

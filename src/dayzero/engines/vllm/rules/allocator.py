@@ -94,12 +94,8 @@ def _connector_of(flags: Flags) -> str:
 def _line(subject: Subject, module: str, text: str) -> Place | None:
     """Find the line of a module that holds a text, ``None`` where it has none."""
     python = subject.installed.python
-    if module not in python.modules or text.encode() not in python.read(module):
-        return None
-    parsed = python.parsed(module)
-    if not isinstance(parsed, Module):
-        return None
-    return parsed.place(next(number for number, line in enumerate(parsed.lines, 1) if text in line))
+    parsed = python.parsed(module) if text.encode() in python.text(module) else None
+    return parsed.place(parsed.text.place_of(text.encode())) if isinstance(parsed, Module) else None
 
 
 RULE: Final = Allocator()

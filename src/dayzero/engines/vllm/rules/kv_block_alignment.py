@@ -98,13 +98,13 @@ def _head_gaps(core: Module) -> Iterator[tuple[int, int, ast.Compare]]:
 
 def _alignment(core: Module) -> tuple[int, Place] | None:
     """Find the check of the block table, unless the caller of trtllm-gen switches it off."""
-    spoken = any(_SWITCH in line for line in core.lines)
+    spoken = _SWITCH.encode() in core.text.content
     if spoken and any(
         isinstance(node, ast.keyword) and node.arg == _SWITCH and "trtllm-gen" in ast.unparse(node)
         for node in nodes_of(core.tree)
     ):
         return None
-    for number, line in enumerate(core.lines, 1):
+    for number, line in enumerate(core.text.content.decode("utf-8", "replace").split("\n"), 1):
         if found := _CHECK.search(line):
             return int(found["tokens"]), core.place(number)
     return None

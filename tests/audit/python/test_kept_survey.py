@@ -1,0 +1,109 @@
+"""A survey whose outcome is kept looks only where something is lacking, and finds the same."""
+
+import hashlib
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+import pytest
+from tests.audit.python.packages import Files, findings, pair
+
+from dayzero.audit import installed as files_installed
+from dayzero.audit.finding import Finding
+from dayzero.audit.installed import Installed
+from dayzero.audit.model import KeptSurvey
+
+ENGINE = {
+    "eng/__init__.py": "",
+    "eng/good.py": "import lib\ndef fine():\n    x = 1\n    return lib.there(x)\n",
+    "eng/bad.py": "import lib\nclass Uses:\n    def use(self):\n        x = 1\n        return lib.gone(x)\n",
+    "eng/call.py": "from lib import there\ndef use():\n    y = 2\n    return there(y, more=1)\n",
+    "eng/probe.py": "import lib\ndef has_it():\n    return hasattr(lib, 'gone')\n",
+    "eng/torn.py": "import lib\ndef (\n",
+}
+LIBRARY = {"lib/__init__.py": "def there(one):\n    two = one\n    return two\n"}
+
+
+class Searched(Files):
+    """Files that can be searched; those that are read are noted."""
+
+    def __init__(self, files: Files) -> None:
+        self.artifact = files.artifact
+        self._texts = files._texts  # noqa: SLF001  (the same texts)
+        self.seen: list[str] = []
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(repr(sorted(self._texts.items())).encode()).hexdigest()
+
+    def holding(self, word: bytes) -> AbstractSet[str]:
+        return {name for name, content in self._texts.items() if word in content}
+
+    def read(self, name: str) -> bytes:
+        self.seen.append(name)
+        return super().read(name)
+
+
+class Kept(dict[str, KeptSurvey]):
+    """Implements ``audit.ports.Surveys``."""
+
+    def recall(self, key: str) -> KeptSurvey | None:
+        return self.get(key)
+
+    def keep(self, key: str, survey: KeptSurvey) -> None:
+        self[key] = survey
+
+
+def searched(kept: Kept, engine: dict[str, str] | None = None) -> Installed:
+    made = pair(engine or ENGINE, LIBRARY)
+    whole, *others = (replace(one, files=Searched(one.files)) for one in made.distributions)
+    return Installed(engine=whole, others=tuple(others), surveys=kept)
+
+
+def said(installed: Installed) -> tuple[list[Finding], list[str]]:
+    found = findings(installed)
+    return found, [one for one in installed.engine.files.seen if one.startswith("eng/")]
+
+
+def test_the_second_survey_finds_the_same_and_parses_no_module_that_was_clean() -> None:
+    kept = Kept()
+    first, _ = said(searched(kept))
+    again = searched(kept)
+    second, _ = said(again)
+    assert len(first) == 3
+    assert second == first
+    parsed = again.python._parsed  # noqa: SLF001  (what was parsed)
+    assert "eng.bad" in parsed
+    assert "eng.good" not in parsed
+    assert kept[next(iter(kept))].lacking == ("eng.bad", "eng.call")
+
+
+def test_other_content_is_another_survey() -> None:
+    kept = Kept()
+    said(searched(kept))
+    other, _ = said(searched(kept, {**ENGINE, "eng/good.py": "import lib\nlib.gone_too()\n"}))
+    assert any("gone_too" in one.message for one in other)
+
+
+@pytest.mark.parametrize("kept_as", [{"lacking": ("eng.good",)}, {"probing": ()}, {"unread": ()}, {"found": "other"}])
+def test_what_is_kept_and_does_not_come_out_again_is_not_believed(kept_as: dict[str, object]) -> None:
+    kept = Kept()
+    first, _ = said(searched(kept))
+    right = dict(kept)
+    for key, survey in right.items():
+        kept[key] = replace(survey, **kept_as)
+    assert said(searched(kept))[0] == first
+    assert kept == right
+
+
+def test_files_whose_content_has_no_digest_are_surveyed_whole() -> None:
+    kept = Kept()
+    made = pair(ENGINE, LIBRARY)
+    said_whole = findings(Installed(engine=made.engine, others=made.others, surveys=kept))
+    assert said_whole == findings(made)
+    assert not kept
+
+
+def test_folding_every_tree_that_is_not_walked_changes_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = findings(pair(ENGINE, LIBRARY))
+    monkeypatch.setattr(files_installed, "_MOST_WHOLE_BYTES", 0)
+    assert findings(pair(ENGINE, LIBRARY)) == whole
