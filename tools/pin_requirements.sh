@@ -7,3 +7,4 @@ compile=("$uv" pip compile --quiet --generate-hashes --no-emit-index-url --no-he
 "${compile[@]}" requirements/development.in -o requirements/development.txt
 "${compile[@]}" requirements/skypilot.in -o requirements/skypilot.txt
 "${compile[@]}" requirements/lm-eval.in -o requirements/lm-eval.txt
+"${compile[@]}" requirements/aiconfigurator.in -o requirements/aiconfigurator.txt

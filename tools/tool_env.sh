@@ -2,7 +2,7 @@
 # Install a tool that dayzero starts as a program, or asks in a test, into an environment of its own. Safe to call again: a finished
 # environment is left as it is.
 #
-#   tools/tool_env.sh skypilot|lm-eval VENV_DIR
+#   tools/tool_env.sh skypilot|lm-eval|aiconfigurator VENV_DIR
 #
 # $PYTHON names the Python 3.11 to build on (default: python3.11). Packages come from wherever pip is set up to find them, each
 # held to a hash in requirements/TOOL.txt. No cloud and no hub is asked.
@@ -18,7 +18,8 @@ tool=$1 venv=$2
 case $tool in
     skypilot) module=sky ;;
     lm-eval) module=lm_eval ;;
-    *) fail "no tool is called $tool" "Call it with skypilot or lm-eval." ;;
+    aiconfigurator) module=aiconfigurator_core ;;
+    *) fail "no tool is called $tool" "Call it with skypilot, lm-eval or aiconfigurator." ;;
 esac
 python=${PYTHON:-python3.11}
 requirements=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../requirements/$tool.txt

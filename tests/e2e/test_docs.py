@@ -15,7 +15,7 @@ from dayzero_verify.report import CHECKS, ExitCode
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GROUPS = {"evidence", "kit", "keys", "catalog", "gate", "market"}
+GROUPS = {"evidence", "kit", "keys", "catalog", "gate", "market", "perfdb"}
 TYPED = re.compile(r"(?:^|[ `$/(])dayzero ((?:[a-z][a-z-]*)(?: [^`\n|]*)?)")
 
 

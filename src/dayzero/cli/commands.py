@@ -32,6 +32,9 @@ COMMANDS = (
         "window", "dayzero.cli.window:window", "Does B beat A? Alternating pairs, with what they could have seen"
     ),
     CommandEntry("gate", "dayzero.cli.gate:APP", "Is it still the model, and can the instrument tell?"),
+    CommandEntry(
+        "perfdb", "dayzero.cli.perfdb:APP", "How fast is this operator on this system, and which rows say so?"
+    ),
     CommandEntry("evidence", "dayzero.cli.evidence:APP", "What raw line stands under this number?"),
     CommandEntry("render", "dayzero.cli.render:render", "Write the deploy files, proven equal to the launch"),
     CommandEntry("kit", "dayzero.cli.kit:APP", "Can a stranger check it?"),

@@ -18,6 +18,7 @@ from dayzero.evidence.fields import (
     need_text,
 )
 from dayzero.evidence.locator import Locator
+from dayzero.evidence.row_model import RowReinstatement, RowRetraction
 
 RETRACT, WITHDRAW = "retract", "withdraw"
 
@@ -287,6 +288,8 @@ Record: TypeAlias = (
     | Concern
     | Reaffirmation
     | Expiry
+    | RowRetraction
+    | RowReinstatement
 )
 
 

@@ -27,6 +27,15 @@ from dayzero.evidence.model import (
     Trial,
     Uncitable,
 )
+from dayzero.evidence.row_model import RowReinstatement, RowRetraction
+from dayzero.evidence.row_wire import (
+    RowReinstatementWire,
+    RowRetractionWire,
+    reinstatement_from_wire,
+    reinstatement_to_wire,
+    rows_from_wire,
+    rows_to_wire,
+)
 
 
 class _Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -111,7 +120,19 @@ class _Event(_Wire, frozen=True):
     at: str
 
 
-_Body: TypeAlias = _Raw | _Claim | _Derived | _Explanation | _Uncitable | _NotMeasured | _Refused | _Retraction | _Event
+_Body: TypeAlias = (
+    _Raw
+    | _Claim
+    | _Derived
+    | _Explanation
+    | _Uncitable
+    | _NotMeasured
+    | _Refused
+    | _Retraction
+    | _Event
+    | RowRetractionWire
+    | RowReinstatementWire
+)
 
 _EVENTS: Mapping[str, type[Correction | Concern | Reaffirmation | Expiry]] = {
     "correction": Correction,
@@ -129,6 +150,8 @@ _BODIES: Mapping[str, type[_Body]] = {
     "not_measured": _NotMeasured,
     "refused": _Refused,
     "retraction": _Retraction,
+    "row_retraction": RowRetractionWire,
+    "row_reinstatement": RowReinstatementWire,
     **dict.fromkeys(_EVENTS, _Event),
 }
 
@@ -155,7 +178,7 @@ def from_wire(name: str, body: Mapping[str, object]) -> Record:
         raise InputError(f"not a {name} record: {error}", hint="Compare with docs/reference/evidence.md.") from error
 
 
-def _to_body(record: Record) -> tuple[str, _Body]:  # noqa: PLR0911  (one return a type)
+def _to_body(record: Record) -> tuple[str, _Body]:  # noqa: C901, PLR0911  (one return a type)
     match record:
         case RawFile():
             return "raw", _Raw(
@@ -182,9 +205,13 @@ def _to_body(record: Record) -> tuple[str, _Body]:  # noqa: PLR0911  (one return
             return "retraction", _Retraction(slug=slug, kind=kind, reason=reason, at=at)
         case Correction() | Concern() | Reaffirmation() | Expiry():
             return _event_name(record), _Event(slug=record.slug, reason=record.reason, at=record.at)
+        case RowRetraction():
+            return "row_retraction", rows_to_wire(record)
+        case RowReinstatement():
+            return "row_reinstatement", reinstatement_to_wire(record)
 
 
-def _from_body(name: str, body: _Body) -> Record:  # noqa: PLR0911  (one return a type)
+def _from_body(name: str, body: _Body) -> Record:  # noqa: C901, PLR0911  (one return a type)
     match body:
         case _Raw():
             return RawFile(
@@ -211,6 +238,10 @@ def _from_body(name: str, body: _Body) -> Record:  # noqa: PLR0911  (one return 
             return Retraction(slug=body.slug, kind=body.kind, reason=body.reason, at=body.at)
         case _Event():
             return _EVENTS[name](slug=body.slug, reason=body.reason, at=body.at)
+        case RowRetractionWire():
+            return rows_from_wire(body)
+        case RowReinstatementWire():
+            return reinstatement_from_wire(body)
 
 
 def _event_name(event: Event) -> str:

@@ -1,0 +1,201 @@
+"""Answer one question for a latency: with which rows, of which build, over which channel, and how far off it may be."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from statistics import median
+from typing import TypeAlias
+
+from dayzero.core.errors import InputError
+from dayzero.core.verdict import Undecided
+from dayzero.perfdb.error_bar import interpolate, neighbours, quantile
+from dayzero.perfdb.lane_index import LaneIndex, Measurement, Shape
+
+_ENOUGH = 20
+
+
+class Channel(StrEnum):
+    """Over which way rows answer."""
+
+    EXACT = "exact"
+    KERNEL_EQUAL = "kernel_equal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A point of a lane.
+
+    Attributes:
+        label: Version of the build that is asked for (``0.24.0``).
+        fixed: Value of each fixed shape column, in the lane's order.
+        sizes: Size on each axis, in the lane's order.
+    """
+
+    label: str
+    fixed: Shape
+    sizes: Shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A latency.
+
+    Attributes:
+        value_us: It.
+        low_us: Lower end of the bar that holds nine in ten.
+        high_us: Upper end.
+        channel: Whether rows of the build itself answer, or of another one with the same kernel.
+        axis: Axis along which it was interpolated, or ``""``.
+        gap_octaves: How far apart the rows on both sides are; 0 for a row itself.
+        used: The rows, those of the smaller size first.
+        noise: Share of the bar that repeats make, as a ratio above 1; likewise below.
+        interpolation: Share that interpolation makes.
+        transfer: Share that another build makes.
+        residuals: How many left-out points are behind ``interpolation``.
+    """
+
+    value_us: float
+    low_us: float
+    high_us: float
+    channel: Channel
+    axis: str
+    gap_octaves: float
+    used: tuple[Measurement, ...]
+    noise: float
+    interpolation: float
+    transfer: float
+    residuals: int
+
+
+Outcome: TypeAlias = Answer | Undecided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Value:
+    value: float
+    axis: str
+    gap: float
+    used: tuple[Measurement, ...]
+    bound: float
+    residuals: int
+
+
+def explain(index: LaneIndex, question: Question) -> Outcome:
+    """Answer a question from a lane.
+
+    A row of the build itself is taken before one of another build, which has to have the same kernel label on the same system;
+    between rows it is interpolated along one axis, and never beyond them.
+    """
+    if not index.points:
+        return Undecided("no row of this lane is left on this system")
+    found = _value(index, question.label, question)
+    if isinstance(found, _Value):
+        return _answer(found, index, Channel.EXACT, 0.0)
+    others = [(label, _value(index, label, question)) for label in sorted(index.labels - {question.label})]
+    usable = [(label, value) for label, value in others if isinstance(value, _Value)]
+    if not usable:
+        return found
+    errors = list(_between_builds(index))
+    if len(errors) < _ENOUGH:
+        return Undecided(
+            f"{found.reason}; {usable[0][0]} has it with the same kernel, but fewer than {_ENOUGH} shapes show how builds differ"
+        )
+    values = sorted((value for _, value in usable), key=lambda value: value.value)
+    return _answer(values[len(values) // 2], index, Channel.KERNEL_EQUAL, quantile(errors))
+
+
+def _value(index: LaneIndex, label: str, question: Question) -> _Value | Undecided:
+    rows = index.points.get((label, question.fixed, question.sizes))
+    if rows:
+        value = median(row.latency_us for row in rows)
+        return _Value(value=value, axis="", gap=0.0, used=tuple(rows), bound=0.0, residuals=0)
+    best: _Value | None = None
+    unbound = False
+    for axis, name in enumerate(index.family.axes):
+        others = question.sizes[:axis] + question.sizes[axis + 1 :]
+        line = index.series[axis].get((label, question.fixed, others), ())
+        around = neighbours(line, question.sizes[axis])
+        if around is None:
+            continue
+        gap = math.log2(around[1][0] / around[0][0])
+        bound = index.calibrations[axis].bound(gap)
+        if bound is None:
+            unbound = True
+            continue
+        if best is None or bound[0] < best.bound:
+            best = _Value(
+                value=interpolate(*around, question.sizes[axis]),
+                axis=name,
+                gap=gap,
+                used=tuple(row for size, _ in around for row in _rows(index, label, question, axis, size)),
+                bound=bound[0],
+                residuals=bound[1],
+            )
+    return best or _why_not(label, unbound=unbound)
+
+
+def _why_not(label: str, *, unbound: bool) -> Undecided:
+    if unbound:
+        return Undecided(f"{label} has rows on both sides, but too few to say how wrong a value between them may be")
+    return Undecided(f"{label} has no row of this shape, and none on both sides of it along one axis")
+
+
+def _rows(index: LaneIndex, label: str, question: Question, axis: int, size: int) -> Sequence[Measurement]:
+    sizes = (*question.sizes[:axis], size, *question.sizes[axis + 1 :])
+    return index.points[label, question.fixed, sizes]
+
+
+def _answer(found: _Value, index: LaneIndex, channel: Channel, transfer: float) -> Answer:
+    """Put the shares together; residuals hold the noise of a single row already, so it counts for a row itself only."""
+    noise = index.noise if not found.axis else 0.0
+    ratio = math.exp(math.sqrt(noise**2 + found.bound**2 + transfer**2))
+    return Answer(
+        value_us=found.value,
+        low_us=found.value / ratio,
+        high_us=found.value * ratio,
+        channel=channel,
+        axis=found.axis,
+        gap_octaves=found.gap,
+        used=found.used,
+        noise=math.exp(noise),
+        interpolation=math.exp(found.bound),
+        transfer=math.exp(transfer),
+        residuals=found.residuals,
+    )
+
+
+def _between_builds(index: LaneIndex) -> Iterator[float]:
+    """Give by how much labels differ at equal shapes, each pair of neighbouring labels once."""
+    by_shape: dict[tuple[Shape, Shape], list[float]] = {}
+    for (_, fixed, sizes), rows in sorted(index.points.items(), key=lambda item: item[0][0]):
+        by_shape.setdefault((fixed, sizes), []).append(median(row.latency_us for row in rows))
+    for values in by_shape.values():
+        for one, other in pairwise(values):
+            yield abs(math.log(one / other))
+
+
+def question_of(index: LaneIndex, label: str, shape: Mapping[str, int]) -> Question:
+    """Complete a question: a fixed shape column that was not given, and has one value in the lane, has that.
+
+    Raises:
+        InputError: An axis was not given, or a fixed column that has several values.
+    """
+    missing = next((axis for axis in index.family.axes if axis not in shape), None)
+    if missing is not None and len({k[2][index.family.axes.index(missing)] for k in index.points}) != 1:
+        raise InputError(f"{missing} is not given", hint=f"Give --where {missing}=SIZE; it can lie between rows.")
+    return Question(
+        label=label,
+        fixed=tuple(_known(index, shape, name, number, 1) for number, name in enumerate(index.fixed)),
+        sizes=tuple(_known(index, shape, name, number, 2) for number, name in enumerate(index.family.axes)),
+    )
+
+
+def _known(index: LaneIndex, shape: Mapping[str, int], name: str, number: int, part: int) -> int:
+    if name in shape:
+        return shape[name]
+    values = sorted({(key[1] if part == 1 else key[2])[number] for key in index.points})
+    if len(values) != 1:
+        raise InputError(f"{name} is not given", hint=f"Give --where {name}=VALUE; the lane has {values[:12]}.")
+    return values[0]

@@ -1,0 +1,198 @@
+"""Read what is known of the tree's tables, units and systems, and hold a table's columns to it."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import msgspec
+
+from dayzero.core.errors import InputError
+
+IDENTITY = ("framework", "version", "device", "op_name", "kernel_source")
+OPTIONAL_IDENTITY = frozenset({"framework", "version", "device"})
+LATENCY = "latency_us"
+_TEXT, _WHOLE, _REAL = (
+    frozenset({"VARCHAR", "BOOLEAN"}),
+    frozenset({"BIGINT", "INTEGER", "UBIGINT"}),
+    frozenset({"DOUBLE", "FLOAT"}),
+)
+_AXES = ("num_tokens", "num_token", "message_size", "batch_size", "isl", "seq_len", "step")
+
+
+class _TableFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    lane: tuple[str, ...]
+    shape: tuple[str, ...]
+    axes: tuple[str, ...]
+    derived: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    latency_factor: float = 1000.0
+    sum_us: tuple[str, ...] = ()
+
+
+class _UnitFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    factor: float
+
+
+class SystemFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a system: names of its GPU, compute capability (103 is 10.3), dense tensor rates in TFLOP/s."""
+
+    devices: tuple[str, ...]
+    sm: int
+    bf16_tflops: float
+    fp8_tflops: float = 0.0
+    fp4_tflops: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A measured column: as the tree calls it, as it is called here, and the factor between."""
+
+    column: str
+    name: str
+    factor: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """The columns of one table.
+
+    Attributes:
+        name: ``moe_perf``.
+        lane: Columns that name the lane, beside operator and kernel.
+        shape: Columns that are shape.
+        axes: Shape columns along which rows form series, the finest last.
+        derived: Columns that follow from the shape; kept, and no part of the key.
+        identity: Which of the identity columns it has.
+        measured: Its measured columns.
+        sum_us: Columns in microseconds that add up to the latency; empty as a rule.
+    """
+
+    name: str
+    lane: tuple[str, ...]
+    shape: tuple[str, ...]
+    axes: tuple[str, ...]
+    derived: tuple[str, ...]
+    identity: tuple[str, ...]
+    measured: tuple[Measured, ...]
+    sum_us: tuple[str, ...]
+
+
+@lru_cache
+def systems() -> Mapping[str, SystemFacts]:
+    """Give what is known of each system."""
+    return msgspec.convert(_toml("systems.toml"), dict[str, SystemFacts], strict=True)
+
+
+def table_of(name: str, schemas: Mapping[str, Mapping[str, str]]) -> Table:
+    """Settle the columns of a table from the columns of its files.
+
+    Args:
+        name: The table.
+        schemas: Column to type, by path of the file.
+
+    Raises:
+        InputError: A file lacks a column, has one of no known unit, or measures one thing in two units.
+    """
+    union: dict[str, str] = {}
+    for path, schema in schemas.items():
+        for column, kind in schema.items():
+            if union.setdefault(column, kind) != kind:
+                raise InputError(
+                    f"{path}: column {column} is {kind}, and {union[column]} in other files of {name}",
+                    hint="Import the tree as it was published; a column has one type in a table.",
+                )
+    facts = _tables().get(name) or _inferred(union)
+    for path, schema in schemas.items():
+        _need_columns(name, path, schema, facts)
+    known = {*IDENTITY, *facts.lane, *facts.shape, *facts.derived}
+    extra = {column: kind for column, kind in union.items() if column not in known}
+    lane = (*facts.lane, *(c for c, kind in extra.items() if kind in _TEXT))
+    shape = (*facts.shape, *(c for c, kind in extra.items() if kind in _WHOLE))
+    measured = _measured(name, [c for c in extra if c not in {*lane, *shape}], facts)
+    return Table(
+        name=name,
+        lane=tuple(c for c in lane if c in union),
+        shape=tuple(c for c in shape if c in union),
+        axes=tuple(c for c in facts.axes if c in union),
+        derived=tuple(c for c in facts.derived if c in union),
+        identity=tuple(c for c in IDENTITY if c in union),
+        measured=measured,
+        sum_us=facts.sum_us,
+    )
+
+
+def _need_columns(name: str, path: str, schema: Mapping[str, str], facts: _TableFacts) -> None:
+    needed = {*IDENTITY, *facts.lane, *facts.shape, *facts.derived} - OPTIONAL_IDENTITY - set(facts.optional)
+    missing = sorted(needed - schema.keys())
+    if missing:
+        raise InputError(
+            f"{path} lacks the column {', '.join(missing)}",
+            hint=f"A file of {name} has it; import the tree as it was published, or take the file out.",
+        )
+    wrong = [c for c in facts.shape if c in schema and schema[c] not in _WHOLE]
+    if wrong:
+        raise InputError(
+            f"{path}: column {wrong[0]} is {schema[wrong[0]]}, not whole numbers",
+            hint="A shape is counted in whole numbers.",
+        )
+    names = [unit.name for column, unit in _units().items() if column in schema]
+    if not names:
+        raise InputError(f"{path} holds no measured column", hint=f"It needs one of {', '.join(_units())}.")
+    twice = next((n for n in names if names.count(n) > 1), None)
+    if twice:
+        both = [column for column, unit in _units().items() if column in schema and unit.name == twice]
+        raise InputError(
+            f"{path} measures {twice} in more than one unit: {' and '.join(both)}",
+            hint="Leave one of the columns in the file.",
+        )
+
+
+def _measured(name: str, columns: list[str], facts: _TableFacts) -> tuple[Measured, ...]:
+    units = _units()
+    unknown = next((c for c in columns if c not in units), None)
+    if unknown:
+        raise InputError(
+            f"{name}: nothing says in which unit {unknown} is",
+            hint="Name its unit in dayzero/perfdb/units.toml, with a source.",
+        )
+    named = [units[c].name for c in columns]
+    mixed = next((n for n in named if named.count(n) > 1), None)
+    if mixed:
+        both = [c for c in columns if units[c].name == mixed]
+        raise InputError(
+            f"files of {name} measure {mixed} in different units: {' and '.join(both)}",
+            hint="Import the tree as it was published; a table has one unit.",
+        )
+    return tuple(
+        Measured(column=c, name=units[c].name, factor=facts.latency_factor if c == "latency" else units[c].factor)
+        for c in columns
+    )
+
+
+def _inferred(union: Mapping[str, str]) -> _TableFacts:
+    """Take a table that nobody described: text is lane, whole numbers are shape."""
+    rest = {c: kind for c, kind in union.items() if c not in IDENTITY}
+    shape = tuple(c for c, kind in rest.items() if kind in _WHOLE)
+    return _TableFacts(
+        lane=tuple(c for c, kind in rest.items() if kind in _TEXT),
+        shape=shape,
+        axes=tuple(a for a in _AXES if a in shape),
+        optional=tuple(c for c, kind in rest.items() if kind not in _REAL),
+    )
+
+
+@lru_cache
+def _units() -> Mapping[str, _UnitFacts]:
+    return msgspec.convert(_toml("units.toml"), dict[str, _UnitFacts], strict=True)
+
+
+@lru_cache
+def _tables() -> Mapping[str, _TableFacts]:
+    return msgspec.convert(_toml("tables.toml"), dict[str, _TableFacts], strict=True)
+
+
+def _toml(name: str) -> Mapping[str, object]:
+    return tomllib.loads(files("dayzero.perfdb").joinpath(name).read_text(encoding="utf-8"))
