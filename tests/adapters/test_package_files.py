@@ -218,7 +218,7 @@ def test_a_lock_that_leaves_something_open_is_refused_at_its_key(old, new, compl
     if "b" * 64 in lock and complaint.endswith("numpy==2.0"):
         lock = lock.replace(f" \\\n    --hash=sha256:{'b' * 64}", "")
     with pytest.raises(InputError, match=complaint) as raised:
-        parse_package(LOCKED, "package.toml", lock=lambda: lock)
+        parse_package(LOCKED, "package.toml", beside=lambda _: lock)
     assert raised.value.message.startswith(
         f"package.toml:{LOCKED[: LOCKED.index('lock =')].count(chr(10)) + 1}: engine.lock: "
     )

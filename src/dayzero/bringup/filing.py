@@ -1,5 +1,6 @@
 """Turn what a run captured into records of the ledger: raw files, the claims that the definition names, what has no number."""
 
+import json
 from collections.abc import Iterator, Mapping
 
 from dayzero.bringup.model import Captured
@@ -37,7 +38,7 @@ def file_run(
     sources = {file.name: file.content for file in captured}
     drafts = [(_source(claim, sources), _draft(package, claim)) for claim in package.claims]
     if RECORD_NAME in sources:
-        drafts += [(sources[RECORD_NAME], draft) for draft in _statuses(package)]
+        drafts += [(sources[RECORD_NAME], draft) for draft in _statuses(package, sources[RECORD_NAME])]
     claims = [make_claim(content, draft, extractors) for content, draft in drafts]
     return (*raw, *claims, *(NotMeasured(topic=entry.topic, why=entry.why) for entry in package.unmeasured))
 
@@ -63,9 +64,16 @@ def _draft(package: Package, claim: ClaimRef) -> Draft:
     )
 
 
-def _statuses(package: Package) -> Iterator[Draft]:
-    said = [(f"status-{step}", f"status ladder: {step}", f"/status/{step}") for step in REACHED]
-    said.append(("fit", "It was started and measured on this machine.", "/fit"))
+def _statuses(package: Package, record: bytes) -> Iterator[Draft]:
+    document = json.loads(record)
+    said = [
+        (f"status-{step}", f"status ladder: {step}", f"/status/{step}")
+        for step in REACHED
+        if step in document["status"]
+    ]
+    if "fit" in document:
+        done = "measured" if "measured" in document["status"] else "served"
+        said.append(("fit", f"It was started and {done} on this machine.", "/fit"))
     for slug, label, pointer in said:
         yield Draft(
             slug=f"{package.name}/{slug}",

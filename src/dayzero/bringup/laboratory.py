@@ -1,13 +1,11 @@
 """Audit, fit, start and measure a package, after showing each wall that its recipe resolves."""
 
-import json
-
 from dayzero.audit.model import Report as AuditReport
 from dayzero.bench.model import Aborted
-from dayzero.bringup.model import Captured, Laboratory, Measured, ShownWall, Stopped
+from dayzero.bringup.model import Laboratory, Measured, ShownWall, Stopped
 from dayzero.bringup.ports import Narrator, Session, Workbench
+from dayzero.bringup.record import start_record
 from dayzero.core.package import Package, Wall
-from dayzero.core.recipe import Recipe
 from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict, verdict_word
 from dayzero.fit.model import HostReport as FitReport
 from dayzero.serve.model import Died, Healthy, Start, TimedOut
@@ -100,21 +98,9 @@ class _Investigation:
             fit=fitted,
             start=start,
             bench=report,
-            captured=(*run.captured, _start_record(self._recipe, start), log, *(wall.log for wall in walls)),
+            captured=(*run.captured, start_record(self._recipe, start), log, *(wall.log for wall in walls)),
             environment=environment,
         )
-
-
-def _start_record(recipe: Recipe, start: Healthy) -> Captured:
-    document = {
-        "schema": "dayzero/start/v1",
-        "build": str(recipe.engine),
-        "model": recipe.model.name,
-        "outcome": "healthy",
-        "seconds": f"{start.seconds:.4f}",
-    }
-    content = json.dumps(document, indent=2).encode() + b"\n"
-    return Captured(name="start.json", content=content, command=f"dayzero serve (build {recipe.engine})")
 
 
 def _did_not_start(start: Died | TimedOut) -> Verdict:

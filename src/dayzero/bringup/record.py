@@ -4,14 +4,69 @@ import json
 from collections.abc import Mapping
 
 from dayzero.audit.model import Report as AuditReport
+from dayzero.bench.report import Report as BenchReport
 from dayzero.bringup.model import Captured, Measured, ShownWall
 from dayzero.core.package import Package
+from dayzero.core.recipe import Recipe
 from dayzero.core.verdict import verdict_word
+from dayzero.evidence.subject import recipe_digest
 from dayzero.serve.model import Died, Healthy, Start, TimedOut
 
-NAME = "bringup.json"
+NAME, SCHEMA = "bringup.json", "dayzero/bringup/v1"
+START_NAME, START_SCHEMA = "start.json", "dayzero/start/v1"
 REACHED = ("resolves", "starts", "serves", "measured")
 FIT = "measured-fits"
+
+
+def start_record(recipe: Recipe, start: Healthy) -> Captured:
+    """Write how a start that became healthy went.
+
+    Args:
+        recipe: What was started.
+        start: Its start.
+    """
+    document = {
+        "schema": START_SCHEMA,
+        "build": str(recipe.engine),
+        "model": recipe.model.name,
+        "recipe": recipe_digest(recipe).hex,
+        "outcome": "healthy",
+        "seconds": f"{start.seconds:.4f}",
+    }
+    content = json.dumps(document, indent=2).encode() + b"\n"
+    return Captured(name=START_NAME, content=content, command=f"dayzero serve (build {recipe.engine})")
+
+
+def run_record(
+    package: Package, bench: BenchReport, start: Mapping[str, object] | None, environment: Mapping[str, str], at: str
+) -> Captured:
+    """Write the record of a measurement of a package at an endpoint that served already.
+
+    A step is ``reached`` in it only where this run shows it: the start where its own record is there, the measurement where it is
+    valid.
+
+    Args:
+        package: What was measured.
+        bench: What was made of the measurement.
+        start: The start's record, ``None`` where it is not at hand.
+        environment: The machine that measured.
+        at: When it was written, UTC.
+    """
+    steps = [*(("starts",) if start else ()), "serves", *(("measured",) if bench.valid else ())]
+    document = {
+        "schema": SCHEMA,
+        "package": package.name,
+        "version": package.version,
+        "recipe": recipe_digest(package.recipe).hex,
+        "build": str(package.recipe.engine),
+        "at": at,
+        "status": dict.fromkeys(steps, "reached"),
+        **({"fit": FIT} if start else {}),
+        "start": start,
+        **_measured_on(environment, bench),
+    }
+    content = json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+    return Captured(name=NAME, content=content, command=f"dayzero bench {package.name}")
 
 
 def bringup_record(package: Package, measured: Measured) -> Captured:
@@ -24,7 +79,7 @@ def bringup_record(package: Package, measured: Measured) -> Captured:
         measured: What was found.
     """
     document = {
-        "schema": "dayzero/bringup/v1",
+        "schema": SCHEMA,
         "package": package.name,
         "version": package.version,
         "build": measured.audit.build,
@@ -40,15 +95,21 @@ def bringup_record(package: Package, measured: Measured) -> Captured:
         },
         "start": start_fields(measured.start),
         "walls": [_wall(shown) for shown in measured.walls],
-        "environment": dict(measured.environment),
-        "load_average": {
-            "before": f"{measured.bench.environment.load_before:.2f}",
-            "after": f"{measured.bench.environment.load_after:.2f}",
-        },
-        "notes": list(measured.bench.notes),
+        **_measured_on(dict(measured.environment), measured.bench),
     }
     content = json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
     return Captured(name=NAME, content=content, command=f"dayzero demo {package.name}")
+
+
+def _measured_on(environment: Mapping[str, str], bench: BenchReport) -> Mapping[str, object]:
+    return {
+        "environment": environment,
+        "load_average": {
+            "before": f"{bench.environment.load_before:.2f}",
+            "after": f"{bench.environment.load_after:.2f}",
+        },
+        "notes": list(bench.notes),
+    }
 
 
 def _audit(report: AuditReport) -> Mapping[str, object]:

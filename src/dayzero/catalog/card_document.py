@@ -8,7 +8,7 @@ from dayzero.catalog.paths import claim_path, raw_path
 from dayzero.catalog.standing import weights_pinned
 from dayzero.catalog.words import cell_words, fit_words, origin_words, place_words, wheel_platform
 from dayzero.core.package import Package
-from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin
+from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin, Proxy
 from dayzero.core.recipe import Recipe
 
 Json: TypeAlias = Mapping[str, object]
@@ -102,6 +102,8 @@ def _origin(origin: ModelOrigin) -> Json:
             }
         case FromSeed(generator=generator, seed=seed):
             return {"kind": "seed", "generator": generator, "seed": seed}
+        case Proxy(of=of, layers=layers, of_layers=whole):
+            return {"kind": "proxy", "of": of, "layers": layers, "of_layers": whole}
 
 
 def _engine(build: EngineBuild) -> Json:

@@ -8,10 +8,12 @@ captured. Nothing is concluded from other claims.
 from dayzero.catalog.model import STEPS, Fit, FitState, GateSaid, NotYet, Reached, StatusStep
 from dayzero.catalog.told import About, Elsewhere, Told
 from dayzero.core.package import GATES, SKIPPED, Package
+from dayzero.core.pins import Proxy
 from dayzero.evidence.model import Claim
 from dayzero.evidence.state import Corrected, Missing, Retracted, Standing, Superseded, Unsupported, Withdrawn, Withheld
 
 REACHED = "reached"
+REACHED_WORDS = (REACHED, "proven")  # the second is an audit's answer
 ELSEWHERE = "It was shown on another recipe, not on this one."
 
 _UNPINNED = "The weights are named by a commit, and none of their files is pinned by its digest."
@@ -20,9 +22,11 @@ _LADDER_SLUG, _FIT_SLUG = "status-", "fit"
 
 
 def weights_pinned(package: Package) -> bool:
-    """Say whether the definition pins a file of weights by its digest, and not only the commit that names them all."""
+    """Say whether the definition pins a file of weights by its digest, and not only the commit; a proxy has none to pin."""
     model = package.recipe.model
-    return any(file.path.endswith(f".{model.weights_format}") for file in model.files)
+    return isinstance(model.origin, Proxy) or any(
+        file.path.endswith(f".{model.weights_format}") for file in model.files
+    )
 
 
 def read_slugs(package: Package) -> tuple[str, ...]:
@@ -69,7 +73,7 @@ def _step(step: str, package: Package, about: About) -> StatusStep:
 
 
 def _reached(step: str, package: Package, claim: Claim, told: Told) -> StatusStep:
-    if claim.value != REACHED:
+    if claim.value not in REACHED_WORDS:
         return NotYet(step=step, why=claim.value)
     if claim.raw not in told.raws:
         return NotYet(step=step, why="The raw file that shows it was never filed.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dayzero.catalog.model import FitState
 from dayzero.catalog.page_model import PageState
 from dayzero.core.hardware import System
-from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin
+from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin, Proxy
 from dayzero.core.workload import Cell, ClosedLoop, Workload, pace_words
 from dayzero.evidence.locator import (
     CsvLocator,
@@ -142,6 +142,8 @@ def origin_words(origin: ModelOrigin) -> str:
             return f"{distribution}=={version}, folder {folder}"
         case FromSeed(generator=generator, seed=seed):
             return f"generator {generator}, seed {seed}"
+        case Proxy(of=of, layers=layers, of_layers=whole):
+            return f"the shape of {of}, {layers} of {whole} layers, no weights"
 
 
 def wheel_platform(filename: str) -> str:

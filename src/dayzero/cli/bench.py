@@ -62,15 +62,16 @@ def bench(  # noqa: PLR0913  (each argument is one option, or a group of them)
     repeat_start: int | None = None,
     output: Annotated[Path, cyclopts.Parameter(name=["--output", "-o"])] = Path("dayzero-bench"),
     output_format: OutputFormat = "text",
+    start: Path | None = None,
     target: Target | None = None,
     load: Load | None = None,
 ) -> int:
     """Measure an endpoint: every read kept raw, figures by one set of definitions, and whether to believe them.
 
-    Give either a package (its engine is started, its own workload is measured) or --url. Exit 0: every request was
-    measured and nothing speaks against the figures; 3: something does, or the server went away. With --repeat-start
-    nothing is measured but how often a start fails; exit 1: one did. With --read nothing is measured either: what another
-    tool wrote is checked, exit 1: something speaks against it.
+    Give a package (its engine is started, its own workload is measured), --url, or both (its workload, where it is served
+    already). Exit 0: every request was measured and nothing speaks against the figures; 3: something does, or the server
+    went away. With --repeat-start nothing is measured but how often a start fails; exit 1: one did. With --read nothing is
+    measured either: what another tool wrote is checked, exit 1: something speaks against it.
 
     Args:
         package: Package definition to start and measure.
@@ -80,6 +81,7 @@ def bench(  # noqa: PLR0913  (each argument is one option, or a group of them)
         repeat_start: Start the package so many times instead, and give the rate of failed starts with its exact interval.
         output: Folder for reads, rows, receipt and report; what was measured there already is never overwritten.
         output_format: How the result is written to stdout.
+        start: Folder that dayzero serve wrote when it started what --url serves; its log is read for the receipt.
         target: Where it is sent.
         load: What is sent.
     """
@@ -90,10 +92,10 @@ def bench(  # noqa: PLR0913  (each argument is one option, or a group of them)
         raise InputError(
             "a package is measured under its own workload", hint="Leave the load's options out, or give --url."
         )
-    if (package is None) == (aim.url is None):
-        raise InputError(
-            "give either a package or --url", hint="For a server that runs: dayzero bench --url http://HOST:PORT"
-        )
+    if package is None and aim.url is None:
+        raise InputError("give a package or --url", hint="For a server that runs: dayzero bench --url http://HOST:PORT")
+    if start is not None and (package is None or aim.url is None):
+        raise InputError("--start needs a package and --url", hint="Say which package is served there.")
     if repeat_start is not None:
         return _repeat_start(_package_alone(package, aim), output, repeat_start, output_format)
     made = _Made(
@@ -103,7 +105,7 @@ def bench(  # noqa: PLR0913  (each argument is one option, or a group of them)
         output_format=output_format,
     )
     if package is not None:
-        return _package(_package_alone(package, aim), made)
+        return _package(_package_alone(package, aim), made) if aim.url is None else _served(package, start, aim, made)
     return _knee(aim, sent, made) if asks_for_knee(sent) else _url(aim, sent, made)
 
 
@@ -175,6 +177,19 @@ def _package(package: str, made: _Made) -> int:
     with _progress() as (on_wait, on_progress):
         measured = laboratory.bench_package(definitions.package(package), made.folder, on_wait, on_progress)
     logs = (made.folder / "logs" / "engine.log",)
+    return tell(measured, made.folder, made.formats, *logs, page=made.page, output_format=made.output_format)
+
+
+def _served(package: str, start: Path | None, aim: Target, made: _Made) -> int:
+    from dayzero.cli.bench_tell import tell  # noqa: PLC0415  (as above)
+    from dayzero.wiring import definitions, served  # noqa: PLC0415  (as above)
+
+    if aim.resume or aim.processes != 1:
+        raise InputError("a package's workload is measured whole, by one process", hint="Leave the option out.")
+    place = served.Served(folder=made.folder, model=aim.model, start=start)
+    with _progress() as (_, on_progress):
+        measured = served.bench_served(definitions.package(package), _connection(aim), place, on_progress)
+    logs = (made.folder / "engine.log",) if start is not None else ()
     return tell(measured, made.folder, made.formats, *logs, page=made.page, output_format=made.output_format)
 
 

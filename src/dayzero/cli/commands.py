@@ -25,6 +25,7 @@ COMMANDS = (
     CommandEntry("repin", "dayzero.cli.repin:repin", "Are newer pins proven for this package, and what would change?"),
     CommandEntry("triage", "dayzero.cli.triage:triage", "What killed this start, and what resolves it?"),
     CommandEntry("fit", "dayzero.cli.fit:fit", "Does it fit, and with what headroom?"),
+    CommandEntry("proxy", "dayzero.cli.proxy:proxy", "What of it can be rehearsed on a small node?"),
     CommandEntry("weights", "dayzero.cli.weights:weights", "Put a package's pinned weights into a folder, verified"),
     CommandEntry("serve", "dayzero.cli.serve:serve", "Start it and wait until it is healthy"),
     CommandEntry("bench", "dayzero.cli.bench:bench", "How fast, measured how?"),

@@ -16,6 +16,7 @@ APP = cyclopts.App(name="evidence", help="What raw line stands under this number
 
 APP.command("dayzero.cli.evidence_claim:claim", name="claim")
 APP.command("dayzero.cli.evidence_claim:not_measured", name="not-measured")
+APP.command("dayzero.cli.evidence_package:package", name="package")
 APP.command("dayzero.cli.evidence_show:show_claim", name="show")
 APP.command("dayzero.cli.evidence_event:retract_claim", name="retract")
 APP.command("dayzero.cli.evidence_event:concern", name="concern")

@@ -43,6 +43,7 @@ def serve(
                 case TimedOut():
                     return UNDECIDED
                 case Healthy():
+                    session.keep_start(definition.recipe, start)
                     return PROVEN if check else _until_interrupted(session, narrator)
 
 

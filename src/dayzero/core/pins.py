@@ -5,6 +5,7 @@ A version is not a pin (wheels with build tags share one version), nor is a bran
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TypeAlias
@@ -119,7 +120,24 @@ class FromSeed:
     seed: int
 
 
-ModelOrigin: TypeAlias = HubRevision | InDistribution | FromSeed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxy:
+    """A model of shape alone: the widths of another, some of its layers, and no weights; an engine makes numbers up for them.
+
+    Attributes:
+        of: The model whose shape it has, as people call it on a hub.
+        layers: Layers that were kept.
+        of_layers: Layers that the whole model has.
+        config: Its ``config.json``, from which its other files are made.
+    """
+
+    of: str
+    layers: int
+    of_layers: int
+    config: str
+
+
+ModelOrigin: TypeAlias = HubRevision | InDistribution | FromSeed | Proxy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +163,12 @@ class ModelPin:
     licence: str
     origin: ModelOrigin
     files: tuple[FilePin, ...]
+
+    @property
+    def weight_files(self) -> Mapping[Sha256, str]:
+        """Paths of the pinned files that a kit must not hold, by digest; the configuration that makes a proxy is none of them."""
+        made_from = Sha256.of(self.origin.config.encode()) if isinstance(self.origin, Proxy) else None
+        return {pin.sha256: pin.path for pin in self.files if pin.size.count and pin.sha256 != made_from}
 
     @property
     def size(self) -> Bytes:

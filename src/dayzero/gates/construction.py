@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dayzero.core.package import Package
-from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelPin
+from dayzero.core.pins import EngineBuild, FromSeed, HubRevision, InDistribution, ModelPin, Proxy
 from dayzero.core.verdict import Proven, Refuted, Undecided, Verdict, conjunction, verdict_word
 
 SCHEMA: Final = "dayzero/gate-construction/v1"
@@ -150,6 +150,8 @@ def _weights(model: ModelPin) -> Premise:
     match model.origin:
         case FromSeed(generator=generator):
             verdict = Refuted(f"the weights are made by {generator}; there is no upstream")
+        case Proxy(of=of):
+            verdict = Refuted(f"there are no weights: it has the shape of {of} alone")
         case InDistribution(distribution=name, version=version, wheel_sha256=digest):
             pins = ((f"{name}=={version}", digest.hex),)
             verdict = Proven(f"as {name} {version} released them")

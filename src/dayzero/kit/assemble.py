@@ -1,10 +1,10 @@
 """Fill the archive: the same contents give the same bytes, in whatever order they come."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.core.launch import LocalModel
-from dayzero.core.pins import FilePin, Sha256
+from dayzero.core.pins import FilePin, Proxy, Sha256
 from dayzero.kit.documents import launch_json, manifest_json, model_sums, requirements_of
 from dayzero.kit.model import Kit, KitContents, KitFile
 from dayzero.kit.readme import kit_readme
@@ -31,7 +31,7 @@ def assemble(contents: KitContents) -> Kit:
             "the launch and the package definition pin different weights", hint="Make the launch from this package."
         )
     files = _one_a_path(_files(contents))
-    _refuse_weights(files, package.recipe.model.files)
+    _refuse_weights(files, package.recipe.model.weight_files)
     manifest = manifest_json(package.name, package.version, map(_listed, files)).encode("ascii")
     every = _one_a_path([*((file.path, file.content) for file in files), (MANIFEST_PATH, manifest)])
     try:
@@ -48,7 +48,7 @@ def assemble(contents: KitContents) -> Kit:
 
 
 def _files(contents: KitContents) -> Iterator[tuple[str, bytes]]:
-    launch = contents.launch
+    launch, origin = contents.launch, contents.package.recipe.model.origin
     deploy = tuple(sorted(set(contents.deploy_files)))
     texts = (
         ("README.md", kit_readme(contents)),
@@ -56,6 +56,7 @@ def _files(contents: KitContents) -> Iterator[tuple[str, bytes]]:
         ("package.toml", contents.definition),
         ("launch.json", launch_json(launch)),
         ("requirements.lock", requirements_of(launch)),
+        *((("config.json", origin.config),) if isinstance(origin, Proxy) else ()),
         *((("model.sha256", model_sums(launch.model.files)),) if isinstance(launch.model, LocalModel) else ()),
         *deploy,
     )
@@ -91,8 +92,7 @@ def _one_a_path(entries: Iterable[tuple[str, bytes]]) -> tuple[ArchivedFile, ...
     return tuple(files[path] for path in sorted(files))
 
 
-def _refuse_weights(files: tuple[ArchivedFile, ...], pins: tuple[FilePin, ...]) -> None:
-    weights = {pin.sha256: pin.path for pin in pins if pin.size.count}
+def _refuse_weights(files: tuple[ArchivedFile, ...], weights: Mapping[Sha256, str]) -> None:
     for file in files:
         pinned = weights.get(Sha256.of(file.content))
         if pinned is not None:

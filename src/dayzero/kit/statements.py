@@ -10,7 +10,17 @@ from dayzero.attestation.model import Statement, Subject
 from dayzero.core.errors import EvidenceError, InputError
 from dayzero.core.launch import LaunchSpec
 from dayzero.core.package import GATES, SKIPPED, Package
-from dayzero.core.pins import EngineBuild, FilePin, FromSeed, HubRevision, InDistribution, ModelOrigin, ModelPin, Sha256
+from dayzero.core.pins import (
+    EngineBuild,
+    FilePin,
+    FromSeed,
+    HubRevision,
+    InDistribution,
+    ModelOrigin,
+    ModelPin,
+    Proxy,
+    Sha256,
+)
 from dayzero.core.workload import Cell, ClosedLoop, Workload, pace_words
 from dayzero.evidence.model import Claim, NotMeasured
 from dayzero.evidence.subject import recipe_digest
@@ -216,3 +226,5 @@ def _origin(origin: ModelOrigin) -> Mapping[str, object]:
             }
         case FromSeed(generator=generator, seed=seed):
             return {"kind": "seed", "generator": generator, "seed": seed}
+        case Proxy(of=of, layers=layers, of_layers=whole):
+            return {"kind": "proxy", "of": of, "layers": layers, "ofLayers": whole}

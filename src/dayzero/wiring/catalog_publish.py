@@ -1,15 +1,17 @@
 """Publish a version of a package: freeze its definition, and add a line to the release log; or yank one."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from dayzero.adapters.evidence_folder import LedgerOnDisk
 from dayzero.adapters.file_digest import digest_of
 from dayzero.adapters.new_file import write_new
-from dayzero.adapters.package_files import LOCK, load_collected
+from dayzero.adapters.package_files import CONFIG, LOCK, load_collected
 from dayzero.catalog.release import LOG_NAME, KitPin, Release, ReleaseLog, ReleaseRecord, Yank
 from dayzero.core.errors import InputError
-from dayzero.core.pins import Sha256
+from dayzero.core.package import Package
+from dayzero.core.pins import Proxy, Sha256
 from dayzero.evidence.subject import recipe_digest
 from dayzero.wiring import clock
 from dayzero.wiring.catalog_releases import frozen_file
@@ -69,10 +71,18 @@ def publish(name: str, kit: Path | None = None, keys: tuple[Path, ...] = ()) -> 
     )
     _parse(packages).append(release)  # refused before anything is written
     frozen = frozen_file(packages, release.package, release.version)
-    if definition.recipe.engine.lock:
-        write_new(frozen.with_name(LOCK), file.with_name(LOCK).read_bytes())
+    for beside in _beside(definition):
+        write_new(frozen.with_name(beside), file.with_name(beside).read_bytes())
     write_new(frozen, content)
     return Published(release=release, frozen=frozen, log=packages / LOG_NAME, head=_file(packages, release))
+
+
+def _beside(definition: Package) -> Iterator[str]:
+    """Name the files beside a definition without which it cannot be read."""
+    if definition.recipe.engine.lock:
+        yield LOCK
+    if isinstance(definition.recipe.model.origin, Proxy):
+        yield CONFIG
 
 
 def yank(packages: Path, name: str, version: str, reason: str) -> Yank:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dayzero.adapters.new_folder import NewFile, write_new_folder
-from dayzero.adapters.package_files import LOCK, parse_package
+from dayzero.adapters.package_files import parse_package
 from dayzero.catalog.model import KitFacts
 from dayzero.core.errors import InputError
 from dayzero.evidence.ledger import Ledger, parse
@@ -86,7 +86,7 @@ def export_kit(
     package = parse_package(
         definition,
         f"{kit}:{DEFINITION}",
-        lock=lambda: _need(files, LOCK).decode("utf-8"),
+        beside=lambda name: _need(files, name).decode("utf-8"),
     )
     facts = facts_of(package, kit, keys, attestation=attestation)
     raw = RawInKit(files)

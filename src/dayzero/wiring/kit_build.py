@@ -172,7 +172,7 @@ def draft_path(kit: Path) -> Path:
 
 def weight_bytes(package: Package, packed: Packed) -> int:
     """Count the bytes of pinned model files in a kit; a promise is not a count."""
-    pinned = {pin.sha256 for pin in package.recipe.model.files if pin.size.count}
+    pinned = package.recipe.model.weight_files
     return sum(file.size for file in packed.kit.files if file.sha256 in pinned)
 
 

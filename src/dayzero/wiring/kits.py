@@ -65,7 +65,7 @@ def facts_of(package: Package, kit: Path, keys: Sequence[Path], *, attestation: 
 def _facts(package: Package, kit: Path, keys: Sequence[Path], found: tuple[Content, Examination]) -> KitFacts:
     content, examination = found
     _need_same_recipe(package, content, kit)
-    weights = {pin.sha256 for pin in package.recipe.model.files if pin.size.count}
+    weights = package.recipe.model.weight_files
     carried = [len(file.content) for file in content.files if Sha256.of(file.content) in weights]
     return KitFacts(
         archive=kit.name,

@@ -21,6 +21,7 @@ from dayzero.audit.model import Report as AuditReport
 from dayzero.bench.model import Progress
 from dayzero.bringup.laboratory import diagnosed
 from dayzero.bringup.model import Captured, Run
+from dayzero.bringup.record import start_record
 from dayzero.core.errors import InputError, RemoteError
 from dayzero.core.launch import HubModel, LaunchSpec
 from dayzero.core.package import Package
@@ -217,10 +218,14 @@ class LocalSession:
 
     def log(self) -> Captured:
         """Give its log, paths neutralised."""
-        text = self._process.log()
-        for path, name in ((self._folder.resolve(), "RUN"), (cache_folder().resolve(), "CACHE"), (Path.home(), "HOME")):
-            text = text.replace(os.fsencode(path), name.encode())
+        text = neutral(self._process.log(), self._folder)
         return Captured(name=self._process.log_path().name, content=text, command=" ".join(self._launch.argv))
+
+    def keep_start(self, recipe: Recipe, start: Healthy) -> Path:
+        """Write the record of its start into its folder, and give its path."""
+        record = start_record(recipe, start)
+        write_whole(self._folder / record.name, record.content)
+        return self._folder / record.name
 
     def diagnose(self) -> Diagnosis:
         """Say what its log names as the cause, as far as it was written."""
@@ -322,6 +327,13 @@ def bench_package(
         return measured
 
 
+def neutral(text: bytes, folder: Path) -> bytes:
+    """Write paths of this machine in a log as what they are: the run's folder, the cache, the home."""
+    for path, name in ((folder.resolve(), "RUN"), (cache_folder().resolve(), "CACHE"), (Path.home(), "HOME")):
+        text = text.replace(os.fsencode(path), name.encode())
+    return text
+
+
 def _program(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Run ``python3`` as the interpreter of this process, the one for which the build was chosen."""
     return (python_executable(), *argv[1:]) if argv[0] == "python3" else argv
@@ -329,8 +341,13 @@ def _program(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 def _environment(launch: LaunchSpec, build: EngineBuild) -> Mapping[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    site = {"PYTHONPATH": str(build_store().site(build).resolve()), "PYTHONUNBUFFERED": "1"} if build.wheels else {}
-    return {**own, **site, **dict(launch.env)}
+    return {**own, **(_of_site(build_store().site(build).resolve()) if build.wheels else {}), **dict(launch.env)}
+
+
+def _of_site(site: Path) -> Mapping[str, str]:
+    """Make a build importable, and its commands found before those of the machine."""
+    path = os.pathsep.join((str(site / "bin"), os.environ.get("PATH", os.defpath)))
+    return {"PYTHONPATH": str(site), "PYTHONUNBUFFERED": "1", "PATH": path}
 
 
 def shown(path: Path) -> str:

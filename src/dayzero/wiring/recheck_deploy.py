@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from dayzero.adapters.package_files import LOCK
+from dayzero.adapters.package_files import CONFIG, LOCK
 from dayzero.core.errors import DayzeroError, InputError
 from dayzero.core.launch import LaunchSpec, LocalModel, at_site
 from dayzero.core.package import Package
+from dayzero.core.pins import Proxy
 from dayzero.core.verdict import Proven
 from dayzero.evidence.subject import recipe_digest
 from dayzero.kit.documents import LAUNCH_SCHEMA, launch_json, model_sums, requirements_of
@@ -91,6 +92,8 @@ def _file_drift(kit: OpenKit, package: Package, spec: LaunchSpec) -> Iterator[st
     files |= {LAUNCH_PATH: kit.files[LAUNCH_PATH], LOCK: requirements_of(spec).encode()}
     if isinstance(spec.model, LocalModel):
         files[_SUMS] = model_sums(spec.model.files).encode()
+    if isinstance(package.recipe.model.origin, Proxy):
+        files[CONFIG] = package.recipe.model.origin.config.encode()
     for path in sorted(files):
         if path not in kit.files:
             yield f"{path} is missing"
@@ -115,7 +118,7 @@ def _other_version(kit: OpenKit, spec: LaunchSpec) -> Outcome:
         if not isinstance(verdict, Proven):
             return failed(CHECK, verdict.reason, ExitCode.DEPLOY_DRIFT)
     companions = {name for chosen in there.values() for name, _ in chosen.companions(spec)}
-    open_end = unread or _open_end(kit, spec, {LAUNCH_PATH, LOCK, _SUMS, *there, *companions})
+    open_end = unread or _open_end(kit, spec, {LAUNCH_PATH, LOCK, _SUMS, CONFIG, *there, *companions})
     if not there or open_end:
         return unmade(CHECK, f"{kit.other_builder}: {open_end or 'there is no deploy file to read back'}")
     words = f"the words of {_count(len(there), 'deploy file')}, read back, are those of {LAUNCH_PATH}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from dayzero import __version__
-from dayzero.adapters.package_files import LOCK, parse_package
+from dayzero.adapters.package_files import parse_package
 from dayzero.core.package import Package
 from dayzero_verify.kit import Content
 from dayzero_verify.report import ExitCode, Outcome, Row, Status
@@ -60,7 +60,7 @@ class OpenKit:
         Raises:
             InputError: It is not valid.
         """
-        return parse_package(self.text(DEFINITION), DEFINITION, lock=lambda: self.text(LOCK))
+        return parse_package(self.text(DEFINITION), DEFINITION, beside=self.text)
 
 
 def opened(content: Content) -> OpenKit:

@@ -33,6 +33,7 @@ from dayzero.core.pins import (
     KernelPin,
     ModelOrigin,
     ModelPin,
+    Proxy,
     Sha256,
     SourceBuild,
     WheelPin,
@@ -42,6 +43,7 @@ from dayzero.core.recipe import Recipe
 from dayzero.core.workload import Workload
 
 LOCK = "requirements.lock"
+CONFIG = "config.json"
 _ERROR_PATH = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[]+)|\[\.\.\.\]|\[(\d+)\]")
 
@@ -60,16 +62,16 @@ def load_package(file: FilePath) -> Package:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: {error}", hint="Give a readable UTF-8 file.") from error
-    return parse_package(text, str(file), lock=lambda: _lock_beside(file))
+    return parse_package(text, str(file), beside=lambda name: _read_beside(file, name))
 
 
-def _lock_beside(file: FilePath) -> str:
-    lock = file.parent / LOCK
+def _read_beside(file: FilePath, name: str) -> str:
+    other = file.parent / name
     try:
-        return lock.read_text(encoding="utf-8")
+        return other.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{file} names {LOCK}, and {lock} cannot be read", hint="Put it beside the definition."
+            f"{file} needs {name}, and {other} cannot be read", hint="Put it beside the definition."
         ) from error
 
 
@@ -89,17 +91,17 @@ def load_collected(file: FilePath) -> Package:
     return package
 
 
-def _no_lock() -> str:
-    raise InputError(f"there is no {LOCK} beside this definition", hint="Leave [engine] lock out, or give the file.")
+def _nothing_beside(name: str) -> str:
+    raise InputError(f"there is no {name} beside this definition", hint="Give the file, or name nothing that needs it.")
 
 
-def parse_package(text: str, source: str, *, lock: Callable[[], str] = _no_lock) -> Package:
+def parse_package(text: str, source: str, *, beside: Callable[[str], str] = _nothing_beside) -> Package:
     """Parse the text of one definition.
 
     Args:
         text: Content of ``package.toml``.
         source: What to call it in errors.
-        lock: Reads the ``requirements.lock`` beside it, where the definition names one.
+        beside: Reads a file that lies beside it, by its name: the lock that it names, the configuration of its proxy.
 
     Raises:
         InputError: It is not a valid definition; the message starts with ``source:line: key:``.
@@ -118,7 +120,7 @@ def parse_package(text: str, source: str, *, lock: Callable[[], str] = _no_lock)
         raise InputError(
             _at(source, text, path, what), hint="See docs/reference/package-definition.md for every key."
         ) from error
-    return _Reading(text, source, lock).package(table)
+    return _Reading(text, source, beside).package(table)
 
 
 def _at(source: str, text: str, path: Path, what: str) -> str:
@@ -159,10 +161,10 @@ def _failing_index(document: Mapping[str, Any], array: Path, message: str) -> in
 class _Reading:
     """Turns tables into the project's nouns; rules that a schema cannot state are checked here."""
 
-    def __init__(self, text: str, source: str, lock: Callable[[], str]) -> None:
+    def __init__(self, text: str, source: str, beside: Callable[[str], str]) -> None:
         self._text = text
         self._source = source
-        self._lock = lock
+        self._beside = beside
 
     def _refuse(self, path: Path, what: str, hint: str) -> InputError:
         return InputError(_at(self._source, self._text, path, what), hint=hint)
@@ -275,7 +277,7 @@ class _Reading:
         build = _engine(table)
         if not table.lock:
             return build
-        text = self._lock()
+        text = self._beside(LOCK)
         try:
             require_hashes(text, str(build))
         except InputError as error:
@@ -335,9 +337,14 @@ class _Reading:
             )
         if table.from_seed:
             origins.append(FromSeed(generator=table.from_seed.generator, seed=table.from_seed.seed))
+        if table.proxy:
+            kept = table.proxy
+            origins.append(Proxy(of=kept.of, layers=kept.layers, of_layers=kept.of_layers, config=self._beside(CONFIG)))
         if len(origins) != 1:
             raise self._refuse(
-                ("model",), f"{len(origins)} origins given", "Give exactly one of hub, in_distribution and from_seed."
+                ("model",),
+                f"{len(origins)} origins given",
+                "Give exactly one of hub, in_distribution, from_seed and proxy.",
             )
         return origins[0]
 

@@ -61,8 +61,16 @@ class FromSeedTable(Table):
     seed: Annotated[int, msgspec.Meta(ge=0)]
 
 
+class ProxyTable(Table):
+    """``[model.proxy]``: a shape without weights, written by ``dayzero proxy``; its ``config.json`` lies beside the definition."""
+
+    of: Text
+    layers: Positive
+    of_layers: Positive
+
+
 class ModelTable(Table):
-    """``[model]``: which weights; exactly one of ``hub``, ``in_distribution`` and ``from_seed``."""
+    """``[model]``: which weights; exactly one of ``hub``, ``in_distribution``, ``from_seed`` and ``proxy``."""
 
     name: Text
     architecture: Text
@@ -74,6 +82,7 @@ class ModelTable(Table):
     hub: HubTable | None = None
     in_distribution: InDistributionTable | None = None
     from_seed: FromSeedTable | None = None
+    proxy: ProxyTable | None = None
 
 
 class WheelTable(Table):
