@@ -85,10 +85,7 @@ def test_a_wall_of_the_recipe_s_own_build_names_the_settings_that_avoid_it() -> 
     walls = {
         wall.advisory: wall.avoided_by for wall in package.walls if wall.build.version == package.recipe.engine.version
     }
-    assert walls == {
-        "flashkda-undefined-symbol": ("--kda-prefill-backend", "triton"),
-        "custom-all-reduce": ("--disable-custom-all-reduce",),
-    }
+    assert walls == {"DZA-2026-007": ("--disable-custom-all-reduce",)}
 
 
 def test_a_definition_in_a_collection_has_the_name_of_its_folder(tmp_path):

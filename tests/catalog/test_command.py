@@ -62,12 +62,30 @@ def build(packages: Path, evidence: Path, site: Path, *more: str) -> int:
 
 def test_where_the_ledger_says_nothing_the_card_says_what_was_worked_out_for_its_own_system(tmp_path: Path) -> None:
     home = tmp_path / "packages" / "kimi-k3-8xb300"
-    shutil.copytree(definitions.package_file("kimi-k3-8xb300").parent, home)
+    shutil.copytree(definitions.package_file("kimi-k3-8xb300").parent, home, ignore=shutil.ignore_patterns("releases"))
     assert build(home.parent, tmp_path / "none", tmp_path / "site") == 0
     fit = json.loads((tmp_path / "site/api/v1/packages/kimi-k3-8xb300/draft.json").read_bytes())["floor"]
     assert fit["fit"] == "computed-fits"
     assert fit["why"].endswith("The evidence ledger does not say whether it fits.")
     assert "Fits, computed" in (tmp_path / "site/index.html").read_text(encoding="utf-8")
+
+
+def test_a_version_that_moves_to_newer_pins_is_listed_beside_the_one_before_it_with_what_changed_and_no_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    committed = definitions.package_file("kimi-k3-8xb300").parents[1]
+    assert build(committed, tmp_path / "none", tmp_path / "site") == 0
+    listed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kimi-k3-8xb300")]
+    assert listed == [
+        "kimi-k3-8xb300 1.0.0: 0 of 0 numbers shown",
+        "kimi-k3-8xb300 2.0.0 (not released): 0 of 0 numbers shown",
+    ]
+    told = json.loads((tmp_path / "site/api/v1/packages/kimi-k3-8xb300/draft.json").read_bytes())
+    assert (told["measurements"], told["headline"], told["difference"]["claims"]) == ([], None, [])
+    changed = {row["name"]: (row["before"], row["after"]) for row in told["difference"]["changed"]}
+    assert changed["build"] == ("vllm==0.27.0", "vllm==0.33.0")
+    assert changed["flashinfer"] == ("flashinfer-python==0.6.16.post3", "flashinfer-python==0.7.2.post1")
+    assert changed["--kda-prefill-backend"] == ("triton", "flashkda")
 
 
 def test_a_site_is_built_from_definitions_and_evidence(

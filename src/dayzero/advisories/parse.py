@@ -16,17 +16,24 @@ class _EvidenceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     wheel_sha256: str
     file: str
     finding: str
+    line: int = 0
+    quote: str = ""
+    lacks: str = ""
 
 
 class _AdvisoryTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     id: str
     title: str
     distribution: str
-    check: str
-    value: str
-    affected: str
-    first_build: str
+    check: str = ""
+    value: str = ""
+    rule: str = ""
+    walls: tuple[str, ...] = ()
+    affected: str = ""
+    first_build: str = ""
     resolution: str
+    reproduce: str = ""
+    not_shown: str = ""
     evidence: tuple[_EvidenceTable, ...]
 
 
@@ -38,40 +45,74 @@ def parse_advisory(text: str, source: str) -> Advisory:
         source: What to call it in errors.
 
     Raises:
-        InputError: The text is not an advisory, or its first build is itself affected.
+        InputError: The text is not an advisory, or it contradicts itself.
     """
     try:
         table = msgspec.convert(tomllib.loads(text), _AdvisoryTable)
-        affected, first = SpecifierSet(table.affected), Version(table.first_build)
+        affected = SpecifierSet(table.affected)
+        first = Version(table.first_build) if table.first_build else None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, InvalidSpecifier, InvalidVersion) as error:
         raise InputError(f"{source}: {error}", hint="See docs/reference/advisories.md for the keys.") from error
-    if affected.contains(first, prereleases=True):
+    if table.affected and first is not None and affected.contains(first, prereleases=True):
         raise InputError(
             f"{source}: first_build {first} is itself affected by {affected}", hint="Correct one of the two."
         )
-    if not table.evidence:
-        raise InputError(f"{source}: no build was looked at", hint="Add an [[evidence]] table.")
+    _require_grounds(table, source)
     return Advisory(
         id=table.id,
         title=table.title,
         distribution=table.distribution,
         check=table.check,
         value=table.value,
+        rule=table.rule,
+        walls=table.walls,
         affected=table.affected,
         first_build=table.first_build,
         resolution=" ".join(table.resolution.split()),
+        reproduce=table.reproduce,
+        not_shown=" ".join(table.not_shown.split()),
         evidence=tuple(
-            Finding(build=row.build, wheel_sha256=Sha256(row.wheel_sha256), file=row.file, finding=row.finding)
+            Finding(
+                build=row.build,
+                wheel_sha256=Sha256(row.wheel_sha256),
+                file=row.file,
+                finding=row.finding,
+                line=row.line,
+                quote=row.quote,
+                lacks=row.lacks,
+            )
             for row in table.evidence
         ),
     )
+
+
+def _require_grounds(table: _AdvisoryTable, source: str) -> None:
+    """Refuse an advisory that rests on no build, or that neither says what shows it nor what does not."""
+    if not table.evidence:
+        raise InputError(f"{source}: no build was looked at", hint="Add an [[evidence]] table.")
+    if bool(table.check) != bool(table.value):
+        raise InputError(f"{source}: check and value belong together", hint="Give both or neither.")
+    if not table.reproduce and not table.not_shown:
+        raise InputError(
+            f"{source}: nothing shows it, and not_shown does not say so",
+            hint="Give the command in reproduce, or say in not_shown what no released file shows.",
+        )
+    if not table.affected and not table.not_shown:
+        raise InputError(
+            f"{source}: no released version is affected, and not_shown does not say where the wall was met",
+            hint="Give affected, or say it in not_shown.",
+        )
+    if any(row.line < 0 or (row.line and not row.quote) for row in table.evidence):
+        raise InputError(f"{source}: a line without its quote", hint="Give line and quote together.")
 
 
 def applies(advisory: Advisory, *, distribution: str, version: str, check: str, value: str) -> bool:
     """Say whether an advisory is about this check on this build."""
     return (
         advisory.distribution == distribution
+        and bool(advisory.check)
         and advisory.check == check
         and advisory.value == value
+        and bool(advisory.affected)
         and SpecifierSet(advisory.affected).contains(Version(version), prereleases=True)
     )
