@@ -384,3 +384,23 @@ def test_a_client_that_lost_the_store_is_fallout_and_a_server_that_could_not_lis
 def test_a_native_stack_that_a_warning_prints_names_no_cause():
     stack = ["frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x9d (0x7f in libc10.so)"]
     assert isinstance(read("\n".join(stack).encode()), CauseNotInLog)
+
+
+def rule_of(*lines: str) -> str:
+    named = found(*lines).wall
+    return named.rule if isinstance(named, NamedWall) else ""
+
+
+@pytest.mark.parametrize(
+    ("error", "rule"),
+    [
+        ("ValueError: Expected block_num % (128 / block_size) == 0, but got block_num=7", "kv-blocks-of-kernel"),
+        (
+            "ValueError: Model architectures ['AcmeForCausalLM'] failed to be inspected. Please check the logs.",
+            "architecture",
+        ),
+        ("ValueError: Expected block_table to be contiguous", ""),
+    ],
+)
+def test_the_walls_of_a_bring_up_are_told_apart_from_what_only_sounds_alike(error: str, rule: str):
+    assert rule in rule_of(*raised(error)) if rule else rule_of(*raised(error)) != "kv-blocks-of-kernel"
