@@ -213,6 +213,7 @@ class Installed:
     Attributes:
         engine: The engine's distribution.
         others: Its libraries.
+        runs: The Python that runs them, ``cp312``; ``""`` where that is not known.
         surveys: Where what surveys of them came to is kept; ``None`` where it is not.
         python: The Python modules of all of them.
         answers: What was worked out from it, by who did; see :func:`once`.
@@ -220,6 +221,7 @@ class Installed:
 
     engine: Distribution
     others: tuple[Distribution, ...]
+    runs: str = ""
     surveys: Surveys | None = None
     python: PythonFiles = field(init=False, repr=False)
     answers: dict[Callable[..., object], object] = field(default_factory=dict, init=False, repr=False)

@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -39,6 +39,7 @@ ENGINES = ("vllm", "sglang")
 # Libraries whose own code engines call at the exact version that they pin, and which rules read.
 _LIBRARIES = ("flashinfer-python", "lm-format-enforcer")
 _FALLBACK = "transformers"
+_OF_PYTHON = re.compile(r"lib/python3\.(\d+)(?=/|$)")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*[=<>!~]=?.*")
 
 
@@ -245,7 +246,7 @@ class Builds:
             return plain
         if True not in self._installed:
             others = {one.name: one for one in plain.others} | self._transformers(plain.engine)
-            self._installed[True] = Installed(engine=plain.engine, others=tuple(others.values()), surveys=self._surveys)
+            self._installed[True] = replace(plain, others=tuple(others.values()))
         return self._installed[True]
 
     def _with_frozen(self, engine: Distribution, others: dict[str, Distribution]) -> Installed:
@@ -253,7 +254,8 @@ class Builds:
             if name not in others and name != engine.name:
                 files = NoFiles(f"{name} {version}")
                 others[name] = Distribution(name=name, version=version, requires=(), files=files)
-        return Installed(engine=engine, others=tuple(others.values()), surveys=self._surveys)
+        runs = next(filter(None, map(_python_of, (self._question.engine, *self._question.beside))), "")
+        return Installed(engine=engine, others=tuple(others.values()), runs=runs, surveys=self._surveys)
 
     def _named(self, question: Question) -> tuple[Distribution, dict[str, Distribution]]:
         frozen = (f"{one}=={self._frozen[one]}" for one in ENGINES if one in self._frozen)
@@ -305,6 +307,14 @@ class Builds:
         except DayzeroError as error:
             self._missing.append(NotChecked(what=f"whether the engine and {spec} agree", why=error.message))
             return {}
+
+
+def _python_of(given: str) -> str:
+    """Name the Python of an environment that is given (``cp312``); ``""`` for what is none."""
+    folder = Path(given).resolve() if given and Path(given).is_dir() else None
+    below = [str(one.relative_to(folder)) for one in folder.glob("lib/python3*")] if folder else []
+    found = (_OF_PYTHON.search(one) for one in (str(folder or ""), *sorted(below)))
+    return next((f"cp3{one[1]}" for one in found if one), "")
 
 
 @cache

@@ -29,6 +29,21 @@ HARMFUL = {
         K,
         "python-signature path eng/run.py:6",
     ),
+    "an attribute of a class that the engine derives": (
+        "import lib\nclass Own(lib.K):\n    pass\ndef g():\n    lib.K.stop()",
+        K,
+        "python-member path eng/run.py:5",
+    ),
+    "an object of a class that nobody derives": (
+        "import lib\ndef g(k: lib.K):\n    k.stop()",
+        K,
+        "python-member path eng/run.py:3",
+    ),
+    "a version that is this one": (
+        "import lib\ndef g():\n    if is_lib_equal_or_newer('2.0'):\n        lib.gone()",
+        F,
+        "python-name path eng/run.py:4",
+    ),
     "a method that is gone": ("from lib import K\ndef g():\n    K(1).stop()", K, "python-member path eng/run.py:3"),
     "a partial": (
         "from functools import partial\nimport lib\ndef g():\n    partial(lib.f, 1)(c=2)",
@@ -129,6 +144,11 @@ HARMLESS = {
     ),
     "TYPE_CHECKING": ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from lib import gone", F),
     "hasattr": ("import lib\nif hasattr(lib, 'gone'):\n    lib.gone()", F),
+    "a version that is not this one": (
+        "import lib\ndef g():\n    if is_lib_equal_or_newer('2.1'):\n        lib.gone()",
+        F,
+    ),
+    "a version that is exactly another": ("import lib\nif is_lib_equal('1.9'):\n    lib.gone()", F),
     "hasattr and return": ("import lib\ndef g():\n    if not hasattr(lib, 'gone'):\n        return\n    lib.gone()", F),
     "getattr with a default": ("import lib\ngone = getattr(lib, 'gone', None)", F),
     "find_spec in another function": (
@@ -187,6 +207,14 @@ SILENT = {
     "an attribute that a derived class has": (
         "from lib import K\ndef g(k: K):\n    k.stop()",
         "class K: ...\nclass L(K):\n    def stop(self): ...",
+    ),
+    "an object whose class the engine may have derived": (
+        "import lib\nclass Own(lib.K):\n    pass\ndef g(k: lib.K):\n    k.stop()",
+        "class K:\n    def __getattr__(self, name):\n        raise AttributeError(name)",
+    ),
+    "an object whose class the engine may have derived from one between": (
+        "import lib\nclass Own(lib.Between):\n    pass\ndef g(k: lib.K):\n    k.stop()",
+        "class K: ...\nclass Between(K): ...",
     ),
     "a dataclass": (
         "from lib import D\nD(a=1, b=2)",

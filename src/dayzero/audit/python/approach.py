@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dayzero.audit.python.bindings import FUNCTIONS
-from dayzero.audit.python.context import Context, caught_by, leaves
+from dayzero.audit.python.context import Context, caught_by, leaves, suppressed
 from dayzero.audit.python.scope import Names, Scope
 from dayzero.audit.python.world import World
 from dayzero.audit.python_source import Module, last_name, nodes_of
@@ -99,34 +99,35 @@ def outermost(scope: Scope) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     return found
 
 
-def _calls_in(body: list[ast.stmt], context: Context) -> Iterator[tuple[ast.Call, Context]]:
+def parts_in(body: list[ast.stmt], context: Context) -> Iterator[tuple[ast.AST, Context]]:
+    """Give each statement that holds no other, and each test and expression of one that does, with what stands around it."""
     for statement in body:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                yield from _calls_in(statement.body, Context(context.scope.inner(statement)))
+                yield from parts_in(statement.body, Context(context.scope.inner(statement)))
             case ast.If(test=test, body=then, orelse=orelse):
-                yield from _calls_at(test, context)
-                yield from _calls_in(then, context.given(test, holds=True))
-                yield from _calls_in(orelse, context.given(test, holds=False))
+                yield test, context
+                yield from parts_in(then, context.given(test, holds=True))
+                yield from parts_in(orelse, context.given(test, holds=False))
                 if leaves(then):
                     context = context.given(test, holds=False)
             case ast.Try():
-                yield from _calls_in(statement.body, context.catching(*caught_by(statement)))
+                yield from parts_in(statement.body, context.catching(*caught_by(statement)))
                 after = [*(one for handler in statement.handlers for one in handler.body), *statement.orelse]
-                yield from _calls_in([*after, *statement.finalbody], context)
+                yield from parts_in([*after, *statement.finalbody], context)
             case ast.With(body=inner) | ast.AsyncWith(body=inner):
-                for item in statement.items:
-                    yield from _calls_at(item.context_expr, context)
-                yield from _calls_in(inner, context)
+                yield from ((item.context_expr, context) for item in statement.items)
+                yield from parts_in(inner, context.catching(suppressed(statement), frozenset()))
             case ast.For(body=inner) | ast.AsyncFor(body=inner) | ast.While(body=inner):
-                yield from _calls_at(statement.test if isinstance(statement, ast.While) else statement.iter, context)
-                yield from _calls_in([*inner, *statement.orelse], context)
+                yield statement.test if isinstance(statement, ast.While) else statement.iter, context
+                yield from parts_in([*inner, *statement.orelse], context)
             case _:
-                yield from _calls_at(statement, context)
+                yield statement, context
 
 
-def _calls_at(node: ast.AST, context: Context) -> Iterator[tuple[ast.Call, Context]]:
-    yield from ((one, context) for one in nodes_of(node) if isinstance(one, ast.Call))
+def _calls_in(body: list[ast.stmt], context: Context) -> Iterator[tuple[ast.Call, Context]]:
+    for part, around in parts_in(body, context):
+        yield from ((one, around) for one in nodes_of(part) if isinstance(one, ast.Call))
 
 
 def _mentioned(tree: ast.Module) -> Iterator[str]:

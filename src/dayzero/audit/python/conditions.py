@@ -8,6 +8,7 @@ from typing import Protocol
 
 from dayzero.audit.finding import Applies
 from dayzero.audit.python.context import Condition
+from dayzero.audit.python_source import last_name
 
 _LONGEST = 90
 # sm120, sm_90, SM100, and inside a class's name: FlashInferSM120Attention.
@@ -147,6 +148,23 @@ def chosen_by_flags(path: str, subject: Served) -> str:
     words = [part for word in subject.flags for part in word.split("=", 1)]
     chosen = (pair for pair in pairwise(words) if pair[0].startswith("--") and _plain(pair[1]) == name)
     return " ".join(next(chosen, ()))
+
+
+def otherwise_chosen(conditions: Iterable[Condition], subject: Served) -> str:
+    """Name the flag that gives a setting another value than a condition on the way asks for; ``""`` where none does."""
+    words = [part for word in subject.flags for part in word.split("=", 1)]
+    given = {_plain(flag): (flag, value) for flag, value in pairwise(words) if flag.startswith("--")}
+    for one in conditions:
+        match one.test:
+            case ast.Compare(left=setting, ops=[ast.Eq()], comparators=[ast.Constant(value=str() as word)]) if (
+                one.holds
+            ):
+                flag, value = given.get(_plain(last_name(setting)), ("", word))
+                if _plain(value) not in {_plain(word), "auto"}:
+                    return f"not {flag} {value}"
+            case _:
+                continue
+    return ""
 
 
 def _plain(word: str) -> str:

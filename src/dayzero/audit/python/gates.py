@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from packaging.version import InvalidVersion, Version
+
 from dayzero.audit.python.bindings import FUNCTIONS
 from dayzero.audit.python.context import caught_by
 from dayzero.audit.python.evaluate import value_of
@@ -25,6 +27,7 @@ from dayzero.audit.python.values import (
 from dayzero.audit.python.world import World, import_source
 from dayzero.audit.python_source import last_name, nodes_of
 
+_VERSIONED = re.compile(r"is_(\w+?)_equal(_or_newer)?")
 _MOST_DEEP = 6
 _MOST_ROUNDS = 32
 _LONGEST_NAME = 80
@@ -195,8 +198,23 @@ class Gates:
             return self.truth(test.args[0], scope, names, depth - 1) if word == "bool" else None
         if word in {"all", "any"}:
             return self._over(test, scope, names, depth, stop=word == "any")
+        if (versioned := _VERSIONED.fullmatch(word)) and test.args:
+            return self._of_version(versioned[1], test.args[0], newer=bool(versioned[2]))
         value = value_of(self.world, scope, test.func)
         return self.function(value, depth - 1) if isinstance(value, FunctionValue) else None
+
+    def _of_version(self, library: str, version: ast.expr, *, newer: bool) -> Answer:
+        """Answer ``is_torch_equal_or_newer("2.13")`` and ``is_torch_equal("2.9.0")`` by the version that is installed."""
+        found = self.world.python.packages.get(library)
+        match version:
+            case ast.Constant(value=str() as asked) if found is not None:
+                try:
+                    own, other = Version(found.version), Version(asked)
+                except InvalidVersion:
+                    return None
+                return own >= other if newer else own.base_version == other.base_version
+            case _:
+                return None
 
     def _over(self, test: ast.Call, scope: Scope, names: Names, depth: int, *, stop: bool) -> Answer:
         """Answer for ``all(... for x in (a, b))`` and ``any``, round by round, where the text shows the rounds."""

@@ -18,6 +18,7 @@ from dayzero.audit.python.conditions import (
     model_applies,
     model_of,
     named_by_model,
+    otherwise_chosen,
     words_of,
 )
 from dayzero.audit.python.context import Condition, Context
@@ -41,8 +42,8 @@ class _Judgement:
     applies: Applies = Applies.UNKNOWN
 
 
-def judge(study: Study, lack: Lack, subject: Served, rule: str) -> Finding:
-    """Make a finding of a lack."""
+def judge(study: Study, lack: Lack, subject: Served, rule: str, said: str = "") -> Finding:
+    """Make a finding of a lack; ``said`` are other words for what is lacking."""
     answer = _judged(study, lack, subject)
     library = study.distribution_of(_asked_module(lack))
     pinned = wanted(study.asker, library) if library else ""
@@ -52,7 +53,7 @@ def judge(study: Study, lack: Lack, subject: Served, rule: str) -> Finding:
     return Finding(
         rule=rule,
         severity=answer.severity,
-        message=f"{describe(lack, str(library) if library else '')}{answer.because}",
+        message=f"{said or describe(lack, str(library) if library else '')}{answer.because}",
         engine=lack.place,
         library=lack.what.callee.place() if isinstance(lack.what, Misfit) else lack.what.place,
         resolution=resolution,
@@ -259,6 +260,8 @@ def _on_path(study: Study, lack: Lack, subject: Served) -> _Judgement:
     fit = (gpu_applies(gpu, subject.capability), model_applies(model, subject), layers)
     said = [f"model with {layers_of(path)}"] if layers is Applies.NO else said
     applies = Applies.NO if Applies.NO in fit else Applies.UNKNOWN
+    if chosen := otherwise_chosen(_approaching(study, lack, conditions), subject):
+        applies, said = Applies.NO, [chosen]
     if gpu and model and set(fit) == {Applies.YES}:
         applies = Applies.YES
     if opt_in and applies is not Applies.NO:
@@ -275,6 +278,12 @@ def _on_path(study: Study, lack: Lack, subject: Served) -> _Judgement:
         when=", ".join(said),
         applies=applies,
     )
+
+
+def _approaching(study: Study, lack: Lack, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Give what must hold to get to a line, with what stands before the only call of its function."""
+    single = (places[0].conditions for places in study.approaches.of(lack.context.scope) if len(places) == 1)
+    return (*conditions, *(one for group in single for one in group))
 
 
 def _closing(study: Study, lack: Lack, conditions: tuple[Condition, ...]) -> tuple[str, ...]:

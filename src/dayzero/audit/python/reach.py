@@ -20,6 +20,7 @@ _MOST_MODULES = 400
 # import a, b / from .a import b / from a import (b, c), also over several lines and with comments.
 _IMPORT = rb"(?:import[ \t]+([^\n#]*)|from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\((?:[^)#]|#[^\n]*)*\)|(?:[^\n\\]|\\\r?\n)*))"
 _MARGIN, _ANYWHERE = (re.compile(start + _IMPORT, re.MULTILINE) for start in (rb"^", rb"^[ \t]*"))
+_ON_CUDA = re.compile(rb"^if [\w.]*\bis_cuda\(\):[^\n]*\n((?:[ \t][^\n]*\n|\n)+)", re.MULTILINE)
 _MOST_CALLS = 4
 _MOST_CALLERS = 16
 # Folders with the code for GPUs of other makers, which a start on this one does not import.
@@ -160,7 +161,7 @@ class Reach:
             name = waiting.pop()
             if name in modules and name not in self._margin and name.split(".", 1)[0] in self.packages:
                 self._margin.add(name)
-                text = self.world.python.text(name)
+                text = _at_margin(self.world.python.text(name))
                 for asked in spelled(text, name, package=modules[name].path.endswith("__init__.py")):
                     waiting += with_parents(asked)
         return self._margin
@@ -176,7 +177,7 @@ class Reach:
             parsed = self._parse(name) if name != module and name in self._from_start() else None
             if parsed is None:
                 continue
-            for one in bindings(parsed.tree.body):
+            for one in bindings(_unfolded(parsed.tree.body)):
                 if (
                     one.always
                     and not one.tried
@@ -279,6 +280,20 @@ def spelled(text: bytes, module: str, *, package: bool, margin: bool = True) -> 
         base = ".".join([*around, *([source] if source else [])])
         yield base
         yield from (f"{base}.{one}" for one in re.findall(r"\w+", names))
+
+
+def _at_margin(text: bytes) -> bytes:
+    """Move what stands under ``if current_platform.is_cuda():`` to the left margin, as :func:`_unfolded` does."""
+    return _ON_CUDA.sub(lambda block: re.sub(rb"^(?: {4}|\t)", b"", block[1], flags=re.MULTILINE), text)
+
+
+def _unfolded(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Put what stands under ``if current_platform.is_cuda():`` in its place: other makers' GPUs are not followed."""
+    asks = (
+        isinstance(one, ast.If) and isinstance(one.test, ast.Call) and last_name(one.test) == "is_cuda" for one in body
+    )
+    parts = (one.body if yes and isinstance(one, ast.If) else [one] for one, yes in zip(body, asks, strict=True))
+    return [inner for part in parts for inner in part]
 
 
 def _calls_any(node: ast.AST, names: set[str]) -> bool:

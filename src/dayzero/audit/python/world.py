@@ -10,6 +10,7 @@ from dayzero.audit.installed import PythonFiles
 from dayzero.audit.python.bindings import DEFINERS, Binding
 from dayzero.audit.python.classes import EMPTY_BASES, doubt, members
 from dayzero.audit.python.evaluate import annotated, value_of
+from dayzero.audit.python.heirs import Heirs
 from dayzero.audit.python.scope import Names, Scope, assigned_to_self
 from dayzero.audit.python.values import (
     Absent,
@@ -52,6 +53,7 @@ class World:
         self._answers: dict[tuple[str, str], Value] = {}
         self._members: dict[tuple[str, str, str], Value] = {}
         self._selves: dict[tuple[str, str], Mapping[str, tuple[tuple[ast.expr | None, Scope], ...]]] = {}
+        self._heirs = Heirs(python)
         self._native = python.native
 
     def own(self, value: Value) -> bool:
@@ -134,7 +136,7 @@ class World:
                 return self.member(definition, name, instance=False)
             case Instance(definition=definition, exact=exact) if not _implicit(name):
                 found = self.member(definition, name, instance=True)
-                derived = isinstance(found, Absent) and not exact and self.spelled(definition.module.name, name)
+                derived = isinstance(found, Absent) and not exact and self._may_derive(definition, name)
                 return Opaque() if derived else found
             case Choice(among=among):
                 return choice(tuple(self.attribute(one, name) for one in among))
@@ -185,6 +187,11 @@ class World:
         """Say whether any file of the module's distribution holds the word."""
         top = module.split(".", 1)[0]
         return any(True for _ in self.python.holding(word.encode(), below=top))
+
+    def _may_derive(self, definition: Definition, name: str) -> bool:
+        """Say whether an object of a class may be of a derived one that has more: one of its library's, or of an asker's."""
+        module, last = definition.module.name, definition.qualname.rpartition(".")[2]
+        return self.spelled(module, name) or self._heirs.may_be(last, module.split(".", 1)[0], self._askers)
 
     def _file(self, module: str, place: Place) -> Place:
         while module and module not in self.python.modules:

@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 from tests.engines.vllm.capabilities.builds import ENGINE, FLASHINFER, subject
+from tests.simulators.build_files import BuildInMemory
+from tests.simulators.elf_symbols import shared_object
 
 from dayzero.audit.finding import Applies, Finding, Severity
-from dayzero.audit.installed import Installed
+from dayzero.audit.installed import Distribution, Installed
 from dayzero.audit.rules import Subject
 from dayzero.core.hardware import parse_system
 from dayzero.engines.vllm.rules.grid_limit import RULE as GRID
 from dayzero.engines.vllm.rules.kv_block_alignment import RULE as BLOCKS
+from dayzero.engines.vllm.rules.prefill_kernel import RULE as PREFILL
 from dayzero.engines.vllm.rules.unread_variable import RULE as VARIABLES
 
 NAMED = {name: text.replace("FAST_MLA", "FLASHINFER_MLA") for name, text in ENGINE.items()}
@@ -89,6 +92,51 @@ def test_sequences_times_heads_must_fit_the_second_dimension_of_the_grid(flags, 
     said = [one for one in GRID.check(asked) if isinstance(one, Finding)]
     assert len(said) == found
     assert all("--max-num-seqs 682" in one.resolution for one in said)
+
+
+KDA_FILE = "vllm/models/kimi_k3/nvidia/kda.py"
+KDA = """
+def resolve_kda_prefill_backend(backend):
+    return "triton" if backend == "triton" else "flashkda"
+
+def _flashkda_prefill():
+    import vllm._flashkda_C
+"""
+LIBRARY = {"needed": ["libc10.so"], "undefined": ["_ZN3c105ErrorC2E"]}
+
+
+def beside_torch(flags, exports):
+    """A vLLM whose FlashKDA asks torch for a symbol, beside a torch with sources that its compiled names are not in."""
+    plain = subject(engine=ENGINE | {CHUNK_FILE: CHUNKS, KDA_FILE: KDA}, model=HYBRID | {"model_type": "kimi_k3"})
+    texts = {name: plain.installed.engine.files.read(name) for name in plain.installed.engine.files.names()}
+    files = BuildInMemory(texts | {"vllm/_flashkda_C.abi3.so": shared_object(**LIBRARY)})
+    engine = replace(plain.installed.engine, version="0.27.0", files=files)
+    parts = {"torch/__init__.py": b"from torch._C import *", "torch/lib/libc10.so": shared_object(exports=exports)}
+    torch = Distribution(name="torch", version="2.11.0", requires=(), files=BuildInMemory(parts))
+    installed = Installed(engine=engine, others=(torch,))
+    return replace(
+        plain, installed=installed, capability=(9, 0), system=parse_system("1xh200"), flags=("-tp", "1", *flags)
+    )
+
+
+TRITON = ("--kda-prefill-backend", "triton")
+
+
+@pytest.mark.parametrize(
+    ("flags", "exports", "found"),
+    [
+        ((), ["x"], {"grid-limit", "prefill-kernel"}),
+        (TRITON, ["x"], {"grid-limit"}),
+        ((*TRITON, "--max-num-seqs", "256"), ["x"], set()),
+        ((), LIBRARY["undefined"], set()),
+        (TRITON, LIBRARY["undefined"], {"grid-limit"}),
+    ],
+)
+def test_a_prefill_kernel_that_cannot_be_loaded_stops_the_start_and_leaves_the_other_ones_limit(flags, exports, found):
+    asked = beside_torch(flags, exports)
+    said = [*GRID.check(asked), *PREFILL.check(asked)]
+    assert all(isinstance(one, Finding) and one.severity is Severity.START for one in said)
+    assert {one.rule for one in said} == found
 
 
 def test_a_grid_of_another_shape_is_not_judged():

@@ -19,6 +19,8 @@ from dayzero.engines.vllm.capabilities.values import External, Klass, ModuleRef,
 Fact: TypeAlias = Callable[[tuple[object, ...], Mapping[str, object]], object]
 _ENUMS = {"Enum", "IntEnum", "StrEnum", "IntFlag", "Flag"}
 _PLAIN_ENUMS = {"IntEnum", "StrEnum", "IntFlag"}
+# Packages whose names are made by C code: what they hold is a fact of no file, so their files are not read here at all.
+_COMPILED = frozenset({"torch"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,14 @@ class Program:
     Args:
         files: The Python files that are installed together.
         facts: By ``module:Class.name`` or dotted external name: what stands in place of the program's own code.
+        unloadable: Modules whose import fails, each with what is said.
     """
 
-    def __init__(self, files: PythonFiles, facts: dict[str, Fact | Constant]) -> None:
+    def __init__(
+        self, files: PythonFiles, facts: dict[str, Fact | Constant], unloadable: Mapping[str, str] | None = None
+    ) -> None:
         self._files = files
+        self.unloadable = unloadable or {}
         self.facts = facts
         self._names: dict[str, Names] = {}
         self._orders: dict[Klass, tuple[Klass | External, ...]] = {}
@@ -50,7 +56,8 @@ class Program:
 
     def module(self, name: str) -> Module | None:
         """Give a module of the files, ``None`` where they have none of that name or it cannot be parsed."""
-        found = self._files.parsed(name) if name in self._files.modules else None
+        known = name in self._files.modules and name.split(".", maxsplit=1)[0] not in _COMPILED
+        found = self._files.parsed(name) if known else None
         return found if isinstance(found, Module) else None
 
     @property
@@ -67,6 +74,8 @@ class Program:
     def exists(self, module: str) -> bool | None:
         """Say whether a module can be found: ``None`` where its distribution is not among the files."""
         top = module.split(".", maxsplit=1)[0]
+        if top in _COMPILED:
+            return None
         if module in self._files.modules or top in sys.stdlib_module_names:
             return True
         distribution = self._files.packages.get(top)
@@ -82,8 +91,10 @@ class Program:
         """Import a module by name.
 
         Raises:
-            RaisedError: The distribution is there and has no such module.
+            RaisedError: The distribution is there and has no such module, or the module cannot be loaded.
         """
+        if name in self.unloadable:
+            raise RaisedError(ImportError(self.unloadable[name]))
         if self.module(name) is not None:
             return ModuleRef(name)
         if self.exists(name) is False:

@@ -4,6 +4,9 @@ import os.path
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from dayzero.audit.extensions import extensions
+from dayzero.audit.installed import Installed
+from dayzero.audit.python.importers import import_sites
 from dayzero.audit.rules import Subject
 from dayzero.core.accelerators import accelerator
 from dayzero.core.errors import DayzeroError
@@ -54,8 +57,13 @@ class Situation:
         return gpus if isinstance(heads, int) and heads % gpus == 0 else 1
 
 
-def situation(subject: Subject) -> Situation | str:
-    """Prepare a subject, or say what is missing of it."""
+def situation(subject: Subject, *, loads: bool = True) -> Situation | str:
+    """Prepare a subject, or say what is missing of it.
+
+    Args:
+        subject: What is asked about.
+        loads: Whether it counts that a native extension cannot be loaded; without, what would be is asked.
+    """
     if subject.model is None:
         return "no model configuration is given"
     if subject.capability is None:
@@ -67,7 +75,7 @@ def situation(subject: Subject) -> Situation | str:
     except DayzeroError as error:
         return error.message
     facts: dict[str, Fact | Constant] = {}
-    program = Program(subject.installed.python, facts)
+    program = Program(subject.installed.python, facts, unloadable(subject.installed) if loads else None)
     machine = Machine(program)
     inner = subject.model.get("text_config")
     text = inner if isinstance(inner, Mapping) else subject.model
@@ -85,6 +93,17 @@ def situation(subject: Subject) -> Situation | str:
         for name in ("get_current_vllm_config", "get_current_vllm_config_or_none")
     }
     return made
+
+
+def unloadable(installed: Installed) -> Mapping[str, str]:
+    """Give the modules that cannot be imported beside this torch: extensions, and packages whose own import asks for one."""
+    found = {one.module: f"{one.path} cannot be loaded" for one in extensions(installed).broken}
+    for module, why in tuple(found.items()):
+        package = module.rpartition(".")[0]
+        sites = import_sites(installed.python, module) if package in installed.python.modules else ()
+        if any(one.stops_import and one.context.scope.module.name == package for one in sites):
+            found[package] = why
+    return found
 
 
 class _Variables(dict[str, str]):

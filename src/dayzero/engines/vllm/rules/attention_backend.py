@@ -49,6 +49,7 @@ class AttentionBackend:
             yield NotChecked(f"{self.question} ({choice.layer.name})", why, needed=not choice.is_served)
         if choice.forced is None:
             yield from self._lost(choice, open_to[0], when)
+            yield from self._unloaded(made, choice, open_to[0], when)
 
     def _refused(self, made: Situation, choice: Choice, when: str) -> Finding:
         place: Place = choice.place
@@ -62,6 +63,18 @@ class AttentionBackend:
             said = "; ".join(f"{one.name}: {', '.join(one.reasons)}" for one in choice.order)
             message, advice = f"vLLM has no valid attention backend for {when}: {said}", _advice(made, choice)
         return Finding(self.id, Severity.PATH, message, place, None, advice, when, Applies.YES)
+
+    def _unloaded(self, made: Situation, choice: Choice, taken: Candidate, when: str) -> Iterator[Finding]:
+        """Ask again as if every native extension could be loaded: what is valid then and comes first is lost to them."""
+        whole = situation(made.subject, loads=False) if made.machine.program.unloadable else ""
+        again = choose(whole, choice.layer) if isinstance(whole, Situation) else ""
+        before = choice.order[: choice.order.index(taken)]
+        for one in again.order if isinstance(again, Choice) else ():
+            if one.is_valid and one.name in {each.name for each in before}:
+                why = "a native extension that it runs on cannot be loaded beside this torch"
+                message = f"attention runs on {taken.name} and not on {one.name}, which vLLM prefers: {why}"
+                advice = "Install the torch that the engine pins."
+                yield Finding(self.id, Severity.DOWNGRADE, message, one.place, None, advice, when, Applies.YES)
 
     def _lost(self, choice: Choice, taken: Candidate, when: str) -> Iterator[Finding]:
         for one in choice.order[: choice.order.index(taken)]:

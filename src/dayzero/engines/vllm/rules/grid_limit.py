@@ -11,8 +11,8 @@ from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.python_source import Module, nodes_of
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
-from dayzero.engines.vllm.capabilities.situation import Situation, dtype, situation
-from dayzero.engines.vllm.capabilities.values import Function, RaisedError
+from dayzero.engines.vllm.capabilities.prefill import FLASHKDA, TRITON, prefill
+from dayzero.engines.vllm.capabilities.situation import Situation, situation
 from dayzero.engines.vllm.memory.facts import fact
 
 _MOST = 65_535
@@ -20,7 +20,6 @@ _CHUNKS = (
     "vllm.third_party.flash_linear_attention.ops.chunk_delta_h",
     "vllm.model_executor.layers.fla.ops.chunk_delta_h",
 )
-_KDA = "vllm.models.kimi_k3.nvidia.kda"
 _GIB = 1024**3
 
 
@@ -42,13 +41,15 @@ class GridLimit:
         place = _grid(module) if module else None
         if place is None:
             return
-        used = _prefill(made, linear)
+        used, heads = prefill(made, linear), int(linear.get("num_heads") or 0)
         if used is None:
             yield NotChecked(self.question, "which kernel the prefill takes is not known", needed=False)
-        elif used == "triton":
-            yield from self._judge(made, int(linear.get("num_heads") or 0), place)
+        elif used == TRITON:
+            yield from self._judge(made, heads, place, "triton prefill")
+        elif FLASHKDA in made.machine.program.unloadable:
+            yield from self._judge(made, heads, place, "triton prefill, the only one whose kernel can be loaded here,")
 
-    def _judge(self, made: Situation, heads: int, place: Place) -> Iterator[Finding]:
+    def _judge(self, made: Situation, heads: int, place: Place, kernel: str) -> Iterator[Finding]:
         rank, sequences = max(heads // made.degree, 1), _sequences(made)
         if not heads or rank * sequences <= _MOST:
             return
@@ -57,8 +58,8 @@ class GridLimit:
             f"in its second dimension, and CUDA launches {_MOST:,}"
         )
         advice = f"Serve with --max-num-seqs {_MOST // rank} or fewer, or with a higher --tensor-parallel-size."
-        when = f"triton prefill of linear attention with {rank} heads on a rank and {sequences:,} sequences"
-        yield Finding(self.id, Severity.PATH, message, place, None, advice, when, Applies.YES)
+        when = f"{kernel} of linear attention with {rank} heads on a rank and {sequences:,} sequences"
+        yield Finding(self.id, Severity.START, message, place, None, advice, when, Applies.YES)
 
 
 def _grid(module: Module) -> Place | None:
@@ -72,24 +73,6 @@ def _grid(module: Module) -> Place | None:
             case _:
                 continue
     return None
-
-
-def _prefill(made: Situation, linear: Mapping[str, object]) -> str | None:
-    """Ask the build which kernel the prefill of KDA takes; builds and models without the choice take Triton's."""
-    asked = made.flags.text("kda-prefill-backend", "auto")
-    machine = made.machine
-    if made.subject.model is None or str(made.subject.model.get("model_type")) != "kimi_k3":
-        return "triton"
-    try:
-        resolve = machine.from_module(_KDA, "resolve_kda_prefill_backend")
-        if not isinstance(resolve, Function):
-            return None
-        given = {"backend": asked, "head_dim": linear.get("head_dim"), "dtype": dtype(made), "input_dtype": dtype(made)}
-        given |= {"lower_bound": linear.get("gate_lower_bound")}
-        answer = machine.call(resolve, (), given)
-    except RaisedError:
-        return None
-    return answer if isinstance(answer, str) else None
 
 
 def _sequences(made: Situation) -> int:
