@@ -53,7 +53,7 @@ def test_failed_starts_exit_1_and_say_what_the_log_says(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--repeat-start", "3"], "give either a package or --url"),
+        (["--repeat-start", "3"], "give a package or --url"),
         (["demo-kimi-k3-tiny", "--repeat-start", "0"], "a package cannot be started 0 times"),
         (["--url", "http://127.0.0.1:1", "--repeat-start", "3"], "--repeat-start starts a package"),
         (["demo-kimi-k3-tiny", "--model", "x", "--repeat-start", "3"], "a package brings its own server"),

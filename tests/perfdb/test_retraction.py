@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.perfdb.tree_samples import GEMM, KDA, gemm, kda, place, write_tree
 
 from dayzero.core.errors import InputError
+from dayzero.evidence.chain import link
 from dayzero.perfdb.predicate import Predicate, parse_terms
 
 FLOOR = [kda(0.9 + n / 1000, 2**n) for n in range(6)]
@@ -127,10 +128,7 @@ def test_a_record_that_was_changed_with_its_chain_is_not_what_was_signed(taken, 
     file = taken / "evidence" / "ledger.jsonl"
     entry = json.loads(file.read_bytes())
     entry["body"]["where"] = ["engine=vllm"]
-    from dayzero.evidence.chain import entry_digest, entry_line  # noqa: PLC0415  (a forger would)
-
-    told = {"seq": 0, "prev": entry["prev"], "name": entry["type"], "body": entry["body"]}
-    file.write_bytes(entry_line(**told, digest=entry_digest(**told)))
+    file.write_bytes(link(seq=0, prev=entry["prev"], name=entry["type"], body=entry["body"]).line)  # as a forger would
     code, _, err = dayzero("perfdb", "retractions", taken / "db", taken)
     assert code == 4
     assert "conv-floor is not what was signed" in err

@@ -197,7 +197,7 @@ def _peak_bytes(log: Iterator[bytes]) -> int:
     [
         (b"(EngineCore pid=5) INFO 11-29 14:30:44 [core.py:1] step\n" * 200, 1500),
         (b"x" * 65_536, 300),
-        (HEAD + b"ValueError: no\n", 30_000),
+        (HEAD + b"ValueError: no\n", 20_000),
     ],
     ids=["records", "one line", "failures"],
 )

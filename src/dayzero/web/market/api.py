@@ -40,6 +40,7 @@ _BEARER: Final = HTTPBearer(
     auto_error=False, description="An API token of the account's page, with the scope `read` or `buy`."
 )
 _WORDS: Final = {
+    400: "The body is no text.",
     401: "No token is shown, or it does not count.",
     402: "The credit does not cover it.",
     403: "The token or the account may not do this.",
@@ -166,7 +167,7 @@ def _orders(routes: APIRouter, reception: Reception, who: Bearer) -> None:
         """An order as it stands."""
         return _json(request, documents.order(receipt(front.market, who.account(shown, "read"), order_id)))
 
-    @routes.post("/orders", responses=_answers(schemas.Order, 401, 402, 403, 404, 409, 413, 422, 429))
+    @routes.post("/orders", responses=_answers(schemas.Order, 400, 401, 402, 403, 404, 409, 413, 422, 429))
     def place(wanted: schemas.Wanted, key: Key, request: Request, shown: Shown) -> Response:
         """Buy: the signature, the money and the right to use are recorded together. The same key gives the same order."""
         account_id = who.account(shown, "buy")
@@ -195,7 +196,7 @@ def _purchase(account_id: str, key: str, wanted: schemas.Wanted) -> Purchase:
 
 def _downloads(routes: APIRouter, reception: Reception, who: Bearer) -> None:
     front = reception.front
-    answers = _answers(schemas.Problem, 401, 403, 404, 413, 422, 429)
+    answers = _answers(schemas.Problem, 400, 401, 403, 404, 413, 422, 429)
     file: _Responses = {
         200: {"description": "The kit, and the document of its licence.", "content": {"application/zip": {}}}
     }
