@@ -6,20 +6,7 @@
 # Safe to call again: what is there stays. $PYTHON names the Python 3.11 (default: python3.11).
 set -euo pipefail
 
-cache=${DAYZERO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dayzero}
-peers=${1:-$cache/catalog-peers}
-python=${PYTHON:-python3.11}
-mkdir -p "$peers"
-
-install() { # install NAME REQUIREMENT...
-    local name=$1
-    shift
-    [[ -f $peers/$name/.ready ]] && return 0
-    echo "installing $* into $peers/$name" >&2
-    "$python" -m venv "$peers/$name"
-    "$peers/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
-    touch "$peers/$name/.ready"
-}
+source "$(dirname "${BASH_SOURCE[0]}")/peer_env.sh" catalog-peers "$@"
 
 install mkdocs 'mkdocs==1.6.1'
 install pelican 'pelican[markdown]==4.12.0'

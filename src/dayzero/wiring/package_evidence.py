@@ -1,6 +1,7 @@
 """File what a package's run and its audit show: the claims that its definition names, and the steps that it reached."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from dayzero.bringup.record import SCHEMA as RECORD_SCHEMA
 from dayzero.core.errors import InputError
 from dayzero.core.package import Package
 from dayzero.evidence.claims import Capture, Draft, file_raw, make_claim
-from dayzero.evidence.ledger import Filed
+from dayzero.evidence.ledger import Filed, Ledger
 from dayzero.evidence.locator import PointerLocator
 from dayzero.evidence.model import Claim, Extraction, Record
 from dayzero.evidence.subject import recipe_digest
@@ -62,10 +63,13 @@ def file_package(package: Package, root: Path, *, run: Path | None, audit: Path 
         records += _audit(package, audit, repository, command)
     if run is not None:
         records += _run(package, run, repository, command)
-    filed = repository.file(
-        lambda ledger: tuple(one for one in records if one not in {e.record for e in ledger.entries})
-    )
+    filed = repository.file(lambda ledger: _unsaid(records, ledger))
     return Shown(claims=tuple(one for one in records if isinstance(one, Claim)), filed=filed)
+
+
+def _unsaid(records: Iterable[Record], ledger: Ledger) -> tuple[Record, ...]:
+    said = {entry.record for entry in ledger.entries}
+    return tuple(one for one in records if one not in said)
 
 
 def _run(package: Package, folder: Path, repository: Repository, command: str) -> tuple[Record, ...]:
@@ -91,9 +95,7 @@ def _captured(package: Package, file: Path, command: str) -> Captured:
 
 def _audit(package: Package, file: Path, repository: Repository, command: str) -> tuple[Record, ...]:
     document, build = _document(file), str(package.recipe.engine)
-    if document.get("schema") != AUDIT_SCHEMA or build not in json.dumps(
-        document.get("build", document.get("subject"))
-    ):
+    if (document.get("schema"), document.get("build")) != (AUDIT_SCHEMA, build):
         raise InputError(
             f"{file} is no audit of {build}", hint=f"dayzero audit {package.name} --output-format json > FILE"
         )
