@@ -11,6 +11,7 @@ from dayzero.core.errors import InputError
 from dayzero.core.package import Package
 from dayzero.core.pins import EngineBuild
 from dayzero.core.verdict import Place, verdict_word
+from dayzero.evidence.subject import recipe_digest
 from dayzero.wiring import definitions, laboratory
 
 
@@ -25,7 +26,7 @@ def audit_package(package: str, engine: str, output_format: str) -> int:
     definition = definitions.package(package)
     report = laboratory.audit_build(definition.recipe, _build(definition, engine))
     if output_format == "json":
-        print_json(document(report))
+        print_json({**document(report), "recipe": recipe_digest(definition.recipe).hex})
     else:
         narrator = ConsoleNarrator(steps=1)
         narrator.step("audit", f"{report.build} for {report.model}")

@@ -1,5 +1,6 @@
 """``dayzero gate task``: do both endpoints answer the same items as well?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,7 @@ from dayzero.cli.output import OutputFormat, print_json
 from dayzero.core.errors import InputError
 from dayzero.gates.task import TaskPlan
 from dayzero.gates.task_document import sentences
-from dayzero.wiring.gate_task import RESULT, TaskRequest, run_task, skip_task
+from dayzero.wiring.gate_task import RESULT, TaskRequest, TaskRun, run_task, skip_task
 
 GATE_SLUG = "gate-task"
 
@@ -106,12 +107,7 @@ def task(  # noqa: PLR0913  (each argument is one option, or a group of them)
     fixed, aim = rules or TaskRules(), reach or TaskReach()
     plan = _plan(tasks, fixed)
     if skip:
-        written = skip_task(plan, output, skip, filing)
-        if output_format == "json":
-            print_json(written)
-        else:
-            print(f"skipped: {skip}\nkept: {output / RESULT}")
-        return UNDECIDED
+        return _skipped(skip_task(plan, output, skip, filing), skip, output, output_format)
     console = stderr_console()
     done = run_task(
         TaskRequest(
@@ -126,6 +122,18 @@ def task(  # noqa: PLR0913  (each argument is one option, or a group of them)
         ),
         lambda line: console.print(line, markup=False),
     )
+    return _told(done, output, output_format)
+
+
+def _skipped(written: Mapping[str, object], why: str, output: Path, output_format: OutputFormat) -> int:
+    if output_format == "json":
+        print_json(written)
+    else:
+        print(f"skipped: {why}\nkept: {output / RESULT}")
+    return UNDECIDED
+
+
+def _told(done: TaskRun, output: Path, output_format: OutputFormat) -> int:
     if output_format == "json":
         print_json(done.document)
     else:

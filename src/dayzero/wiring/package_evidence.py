@@ -94,10 +94,12 @@ def _captured(package: Package, file: Path, command: str) -> Captured:
 
 
 def _audit(package: Package, file: Path, repository: Repository, command: str) -> tuple[Record, ...]:
-    document, build = _document(file), str(package.recipe.engine)
-    if (document.get("schema"), document.get("build")) != (AUDIT_SCHEMA, build):
+    document, build, recipe = _document(file), str(package.recipe.engine), recipe_digest(package.recipe)
+    about = tuple(document.get(key) for key in ("schema", "build", "recipe"))
+    if about != (AUDIT_SCHEMA, build, recipe.hex):
         raise InputError(
-            f"{file} is no audit of {build}", hint=f"dayzero audit {package.name} --output-format json > FILE"
+            f"{file} is no audit of {package.name} on {build}",
+            hint=f"dayzero audit {package.name} --output-format json > FILE",
         )
     content = file.read_bytes()
     made = command or f"dayzero audit {package.name} --output-format json"
@@ -110,7 +112,7 @@ def _audit(package: Package, file: Path, repository: Repository, command: str) -
         unit="",
         locator=PointerLocator(pointer="/verdict"),
         extraction=Extraction(extractor="json-value@1", parameters=()),
-        subject=recipe_digest(package.recipe),
+        subject=recipe,
     )
     return (raw, make_claim(content, draft, extractors()))
 
