@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dayzero.core.errors import IntegrityError
+from dayzero.market.affirmation import as_kept, listed
 from dayzero.market.chain import broken, canonical, digest, heads_in, rows_in
 from dayzero.market.checkpoint import Signed
 from dayzero.market.model import KEYS, Finding, Row, Value, Values, row_name
@@ -102,7 +103,7 @@ def _rows(journal: tuple[Values, ...], tables: Mapping[str, tuple[Values, ...]])
     for entry in journal:
         where = f"journal {entry['account_id']} #{entry['seq']}"
         try:
-            recorded = rows_in(text(entry, "body"))
+            recorded = as_kept(rows_in(text(entry, "body")))
         except IntegrityError as error:
             yield Finding(kind="row", where=where, reason=error.message)
             continue
@@ -139,6 +140,11 @@ def _terms(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
             if digest(text(row, "body")) != row["sha256"]:
                 yield Finding(kind="terms", where=row_name(table, row), reason="its text does not give its hash")
 
+    rows = _by(tables["terms_affirmation"], "terms_id")
+    for row in tables["terms"]:
+        if row["affirmations"] != listed(text(each, "sha256") for each in rows.get(row["id"], ())):
+            yield Finding(kind="terms", where=row_name("terms", row), reason="its list is not that of its affirmations")
+
 
 def hold_money(tables: Mapping[str, tuple[Values, ...]], balances: tuple[Values, ...]) -> Iterator[Finding]:
     """Hold balances to the transfers, of all accounts or of one."""
@@ -167,10 +173,9 @@ def hold_rights(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
     """Hold every right to use to its payment and its signature, of all accounts or of one."""
     orders = {row["id"]: row for row in tables["orders"]}
     sales = {row["order_id"]: row for row in tables["transfer"] if row["kind"] == "sale"}
-    seals = {row["signature_id"]: row for row in tables["signature_seal"]}
     tiers = {row["id"]: row for row in tables["price_tier"]}
-    made = {key: len(rows) for key, rows in _by(tables["signature_affirmation"], "signature_id").items()}
-    asked = {row["id"]: row["n_affirmations"] for row in tables["terms"]}
+    signed = {row["id"]: _signed(row, "terms_id", "terms_sha256") for row in tables["signature"]}
+    asked = {_signed(row, "id", "sha256") for row in tables["terms"]}
     revoked = {row["entitlement_id"] or row["subscription_id"] for row in tables["revocation"]}
     backs = _by(tables["transfer"], "reverses_id")
     for table in ("entitlement", "subscription"):
@@ -182,15 +187,15 @@ def hold_rights(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
                 continue
             if sale["amount_minor"] != tier["amount_minor"] or sale["account_id"] != right["account_id"]:
                 yield Finding(kind="right", where=where, reason="its payment is not its price, or not its holder's")
-            seal = seals.get(right["signature_id"])
-            if tier["requires_signature"] and (
-                seal is None or made.get(seal["signature_id"]) != asked[seal["terms_id"]]
-            ):
-                yield Finding(
-                    kind="right", where=where, reason="its price demands a signature, and no whole one is sealed"
-                )
+            if tier["requires_signature"] and signed.get(right["signature_id"]) not in asked:
+                reason = "its price demands a signature, and no whole one is there"
+                yield Finding(kind="right", where=where, reason=reason)
             if _back(backs.get(sale["id"], ())) == sale["amount_minor"] and right["id"] not in revoked:
                 yield Finding(kind="right", where=where, reason="all of its payment went back, and it was not revoked")
+
+
+def _signed(row: Values, terms: str, sha256: str) -> tuple[Value, ...]:
+    return row[terms], row[sha256], row["affirmations"]
 
 
 def _back(rows: Iterable[Values]) -> int:

@@ -7,6 +7,7 @@ that were changed, and money that a provider speaks of and that is not in the bo
 from collections.abc import Iterator, Mapping
 
 from dayzero.core.errors import IntegrityError
+from dayzero.market.affirmation import as_kept
 from dayzero.market.audit import Audited, hold_money, hold_rights, hold_row
 from dayzero.market.chain import Head, broken, heads_in, rows_in
 from dayzero.market.checkpoint import Signed
@@ -14,7 +15,7 @@ from dayzero.market.model import HOUSE, Finding, Values
 from dayzero.market.ports import Desk, Market
 from dayzero.market.rows import number, text
 
-_OF_ACCOUNT = ("orders", "transfer", "signature_seal", "entitlement", "subscription", "revocation")
+_OF_ACCOUNT = ("orders", "transfer", "signature", "entitlement", "subscription", "revocation")
 
 
 class _Seen:
@@ -97,7 +98,7 @@ def _grown(desk: Desk, account: str, base: Head, seen: _Seen) -> None:
         seen.entries += 1
         where = f"{name} #{entry['seq']}"
         try:
-            recorded = rows_in(text(entry, "body"))
+            recorded = as_kept(rows_in(text(entry, "body")))
         except IntegrityError as error:
             seen.findings.append(Finding(kind="row", where=where, reason=error.message))
             continue
@@ -114,15 +115,12 @@ def _tables(desk: Desk, account: str) -> Mapping[str, tuple[Values, ...]]:
     """Read what one account's money and rights rest on."""
     tables = {table: desk.every(table, account_id=account) for table in _OF_ACCOUNT}
     wallets = desk.every("ledger_account", owner_id=account)
-    seals, tiers = tables["signature_seal"], sorted({text(row, "tier_id") for row in tables["orders"]})
-    terms = sorted({text(row, "terms_id") for row in seals})
+    tiers = sorted({text(row, "tier_id") for row in tables["orders"]})
+    terms = sorted({text(row, "terms_id") for row in tables["signature"]})
     return {
         **tables,
         "ledger_account": wallets,
         "balance": tuple(row for each in wallets for row in desk.every("balance", ledger_account_id=each["id"])),
-        "signature_affirmation": tuple(
-            row for seal in seals for row in desk.every("signature_affirmation", signature_id=seal["signature_id"])
-        ),
         "price_tier": tuple(row for tier in tiers for row in desk.every("price_tier", id=tier)),
         "terms": tuple(row for each in terms for row in desk.every("terms", id=each)),
     }

@@ -55,15 +55,19 @@ def link(head: Head, body: str) -> Link:
 
 def entry_body(deed: Deed, seq: int) -> str:
     """Write a deed as the bytes that the journal keeps; the account and the number are part of them."""
-    return canonical(
-        {
-            "account": deed.account,
-            "at": deed.at,
-            "kind": deed.kind,
-            "rows": [[row.table, row.values] for row in deed.rows],
-            "seq": seq,
-        }
-    )
+    return f"{entry_stem(deed)}{seq}}}"
+
+
+def entry_stem(deed: Deed) -> str:
+    """Write a deed as the bytes that the journal keeps, up to its number, which comes last: the number and ``}`` end them."""
+    unnumbered = {
+        "account": deed.account,
+        "at": deed.at,
+        "kind": deed.kind,
+        "rows": [[row.table, row.values] for row in deed.rows],
+        "seq": 0,
+    }
+    return canonical(unnumbered)[: -len("0}")]
 
 
 def entry_row(deed: Deed, head: Head) -> Row:

@@ -1,7 +1,8 @@
-"""Sign a licence: the terms that were read, who is bound, and each affirmation by itself, sealed when none is missing."""
+"""Sign a licence: the terms that were read, who is bound, and each affirmation by itself; with one missing nothing is signed."""
 
 from dataclasses import dataclass
 
+from dayzero.market.affirmation import listed
 from dayzero.market.chain import canonical
 from dayzero.market.errors import RefusedError
 from dayzero.market.model import Allowed, Row, Signing, Values
@@ -25,8 +26,8 @@ def read_terms(desk: Desk, terms_id: str) -> Offer:
     return Offer(terms, desk.every("terms_affirmation", terms_id=terms_id))
 
 
-def signed_rows(desk: Desk, signature_id: str, account_id: str, terms_id: str, signing: Signing, at: str) -> list[Row]:  # noqa: PLR0913, PLR0917  (each column that it fills)
-    """Write a signature, its affirmations and its seal.
+def signed_row(desk: Desk, signature_id: str, account_id: str, terms_id: str, signing: Signing, at: str) -> Row:  # noqa: PLR0913, PLR0917  (each column that it fills)
+    """Write a signature with everything that it affirms.
 
     Raises:
         RefusedError: Other terms were read than those of the offer, an affirmation is missing or another was made, or a name is
@@ -43,13 +44,9 @@ def signed_rows(desk: Desk, signature_id: str, account_id: str, terms_id: str, s
         "signer": signing.signer.strip(),
         "authority": signing.authority.strip(),
         "signed_at": at,
+        "affirmations": listed(signing.affirmations),
     }
-    rows = [Row("signature", signature)]
-    for ord_, sha256 in enumerate(signing.affirmations, start=1):
-        said: Values = {"signature_id": signature_id, "ord": ord_, "prev_ord": ord_ - 1 or None}
-        rows.append(Row("signature_affirmation", {**said, "terms_id": terms_id, "sha256": sha256}))
-    seal = {"signature_id": signature_id, "account_id": account_id, "terms_id": terms_id}
-    return [*rows, Row("signature_seal", {**seal, "last_ord": len(signing.affirmations), "at": at})]
+    return Row("signature", signature)
 
 
 def licence_document(market: Market, allowed: Allowed, download_id: str) -> str:

@@ -31,8 +31,6 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "price_tier": ("id",),
     "tier_withdrawal": ("tier_id",),
     "signature": ("id",),
-    "signature_affirmation": ("signature_id", "terms_id", "ord"),
-    "signature_seal": ("signature_id",),
     "orders": ("id",),
     "transfer": ("id",),
     "entitlement": ("id",),

@@ -21,8 +21,12 @@ class Desk(Protocol):
         """Read all rows that have these values, by their keys."""
         ...
 
-    def expect(self, *asked: tuple[str, Values]) -> None:
-        """Say what will be read next, each a table and its values: books that are far away fetch it together. No answer changes."""
+    def expect(self, *asked: tuple[str, Values], likely_none: tuple[tuple[str, Values], ...] = ()) -> None:
+        """Say what will be read next, each a table and its values: books that are far away fetch it together.
+
+        ``likely_none`` is what most likely has no answer: such books may take that for granted, and have the work done again where
+        it does not hold at the moment of appending. The outcome does not change.
+        """
         ...
 
     def record(self, deed: Deed) -> None:

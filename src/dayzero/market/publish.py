@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dayzero.core.pins import Sha256
+from dayzero.market.affirmation import listed
 from dayzero.market.chain import digest
 from dayzero.market.errors import RefusedError
 from dayzero.market.ledger import ledger_account
@@ -172,11 +173,13 @@ def _terms(desk: Desk, market: Market, terms: Terms) -> str:
         "sha256": sha256,
         "n_affirmations": count,
         "published_at": at,
+        "affirmations": listed(digest(entry.body) for entry in terms.affirmations),
     }
     rows = [Row("terms", head)]
+    of: Values = {"terms_id": terms_id, "n_affirmations": count}
     for ord_, entry in enumerate(terms.affirmations, start=1):
         said = {"kind": entry.kind, "body": entry.body, "sha256": digest(entry.body)}
-        rows.append(Row("terms_affirmation", {"terms_id": terms_id, "ord": ord_, "n_affirmations": count, **said}))
+        rows.append(Row("terms_affirmation", {**of, "ord": ord_, **said, "affirmations": head["affirmations"]}))
     desk.record(Deed(account=HOUSE, kind="terms", at=at, rows=tuple(rows)))
     return terms_id
 

@@ -17,8 +17,6 @@ from dayzero.market.ledger import balance
 
 TABLES = (
     "signature",
-    "signature_affirmation",
-    "signature_seal",
     "orders",
     "transfer",
     "entitlement",

@@ -12,6 +12,7 @@ from dayzero.adapters.market_store.statements import columns
 from dayzero.adapters.market_store.tables import APPEND_ONLY
 from dayzero.adapters.store.engine import open_engine
 from dayzero.market.account import open_account
+from dayzero.market.affirmation import listed
 from dayzero.market.chain import digest
 from dayzero.market.model import Purchase
 from dayzero.market.order import buy
@@ -39,6 +40,9 @@ class Bad:
     kind: str
 
 
+SAID = [digest(said.body) for said in books.TERMS.affirmations]
+SHORT, LONG, HOLED = listed(SAID[:3]), listed([*SAID, digest("x")]), listed([SAID[0], *SAID[2:]])
+OTHER_TEXT, SWAPPED, TWICE = listed([*SAID[:3], digest("x")]), listed(SAID[::-1]), listed([*SAID[:3], SAID[0]])
 UNSIGNED = {"signature_id": None, "terms_id": None}
 BAD = (
     Bad("an order without the signature that its price demands", "orders", UNSIGNED, "orders_signed", CHECK),
@@ -53,8 +57,8 @@ BAD = (
     Bad("an order in another currency", "orders", {"currency": "USD"}, "orders_tier", FOREIGN),
     Bad("an order for another version", "orders", {"version_id": "{v2}"}, "orders_version", FOREIGN),
     Bad("an order under other terms", "orders", {"terms_id": "{terms2}"}, "orders_terms", FOREIGN),
-    Bad("an order on a signature without its seal", "orders", {"signature_id": "{unsealed}"}, "orders_seal", FOREIGN),
-    Bad("an order on somebody else's signature", "orders", {"signature_id": "{foreign}"}, "orders_seal", FOREIGN),
+    Bad("an order on a signature that is not there", "orders", {"signature_id": "s0"}, "orders_signature", FOREIGN),
+    Bad("an order on somebody else's signature", "orders", {"signature_id": "{foreign}"}, "orders_signature", FOREIGN),
     Bad(
         "a second order on one signature",
         "orders",
@@ -68,33 +72,21 @@ BAD = (
     Bad("a signature for no entity", "signature", {"entity": "  "}, "signature_entity", CHECK),
     Bad("a signature by nobody", "signature", {"signer": ""}, "signature_signer", CHECK),
     Bad("a signature without authority", "signature", {"authority": ""}, "signature_authority", CHECK),
+    Bad("a signature for nobody", "signature", {"account_id": "nobody"}, "signature_account", FOREIGN),
+    Bad("a signature that affirms nothing", "signature", {"affirmations": ""}, "signature_terms", FOREIGN),
     Bad(
-        "an affirmation of another text", "affirmation", {"sha256": digest("x")}, "signature_affirmation_text", FOREIGN
+        "a signature that does not say what it affirms", "signature", {"affirmations": None}, "affirmations", "NOT NULL"
     ),
-    Bad(
-        "an affirmation that leaves one out",
-        "affirmation",
-        {"ord": 3, "prev_ord": 2, "sha256": "{said3}"},
-        "signature_affirmation_prev",
-        FOREIGN,
-    ),
-    Bad(
-        "an affirmation out of order",
-        "affirmation",
-        {"ord": 3, "prev_ord": 1, "sha256": "{said3}"},
-        "signature_affirmation_order",
-        CHECK,
-    ),
-    Bad(
-        "an affirmation beyond those of the terms",
-        "affirmation",
-        {"signature_id": "{sealed}", "ord": 5, "prev_ord": 4},
-        "signature_affirmation_text",
-        FOREIGN,
-    ),
-    Bad("a seal over three of four", "seal", {"last_ord": 3}, "signature_seal_all", FOREIGN),
-    Bad("a seal over what was not affirmed", "seal", NOTHING, "signature_seal_last", FOREIGN),
-    Bad("a seal for another account", "seal", {"account_id": "{other}"}, "signature_seal_of", FOREIGN),
+    Bad("an affirmation of another text", "signature", {"affirmations": OTHER_TEXT}, "signature_terms", FOREIGN),
+    Bad("affirmations with the last one left out", "signature", {"affirmations": SHORT}, "signature_terms", FOREIGN),
+    Bad("affirmations with one between left out", "signature", {"affirmations": HOLED}, "signature_terms", FOREIGN),
+    Bad("affirmations out of order", "signature", {"affirmations": SWAPPED}, "signature_terms", FOREIGN),
+    Bad("one affirmation in place of another", "signature", {"affirmations": TWICE}, "signature_terms", FOREIGN),
+    Bad("affirmations beyond those of the terms", "signature", {"affirmations": LONG}, "signature_terms", FOREIGN),
+    Bad("terms that list three of four", "terms", {"affirmations": SHORT}, "terms_listed", CHECK),
+    Bad("a text that is not the one listed", "asked", {"sha256": digest("x")}, "terms_affirmation_listed", CHECK),
+    Bad("a text listed at another place", "asked", {"ord": 3}, "terms_affirmation_listed", CHECK),
+    Bad("a text under another list", "asked", {"affirmations": TWICE}, "terms_affirmation_terms", FOREIGN),
     Bad("a transfer of nothing", "transfer", {"amount_minor": 0}, "transfer_", CHECK),
     Bad("a transfer backwards", "transfer", {"amount_minor": -5}, "transfer_", CHECK),
     Bad("a sale below the price", "transfer", {"amount_minor": 1}, "transfer_order", FOREIGN),
@@ -151,6 +143,8 @@ BAD = (
         "entitlement_order",
         FOREIGN,
     ),
+    Bad("an entitlement on another signature", "entitlement", {"signature_id": "s4"}, "entitlement_signature", FOREIGN),
+    Bad("an entitlement under other terms", "entitlement", {"terms_id": "{terms2}"}, "entitlement_signature", FOREIGN),
     Bad("an entitlement to another version", "entitlement", {"version_id": "{v2}"}, "entitlement_order", FOREIGN),
     Bad("an entitlement of somebody else", "entitlement", {"account_id": "{other}"}, "entitlement_", FOREIGN),
     Bad(
@@ -194,8 +188,7 @@ BAD = (
     Bad("an event that was taken in already", "event", {"event_id": "seen"}, "provider_event_pk", UNIQUE),
 )
 TABLE = {
-    "affirmation": "signature_affirmation",
-    "seal": "signature_seal",
+    "asked": "terms_affirmation",
     "refund": "transfer",
     "tier": "price_tier",
     "event": "provider_event",
@@ -238,22 +231,19 @@ def scene(place, owner, shop, market):
     signed_order = one(engine, f"SELECT * FROM orders WHERE id = '{used.id}'")
     names = {
         "buyer": shop.buyer, "other": other, "v2": v2, "kit2": books.sha("k2.0.0").hex, "terms2": terms2, "paid": paid.id,
-        "pending": pending.id, "used": signed_order["signature_id"], "sealed": signed_order["signature_id"],
+        "pending": pending.id, "used": signed_order["signature_id"],
         "sale": one(engine, f"SELECT id FROM transfer WHERE order_id = '{paid.id}'")["id"],
         "granted": one(engine, f"SELECT id FROM transfer WHERE kind = 'grant' AND account_id = '{shop.buyer}'")["id"],
         "wallet": one(engine, f"SELECT id FROM ledger_account WHERE owner_id = '{shop.buyer}'")["id"],
         "purse": one(engine, f"SELECT id FROM ledger_account WHERE owner_id = '{other}'")["id"],
-        "said3": digest(books.TERMS.affirmations[2].body), "unsealed": "s1", "foreign": "s5", "revenue": one(engine, "SELECT id FROM ledger_account WHERE kind = 'revenue'")["id"],
+        "foreign": "s5", "revenue": one(engine, "SELECT id FROM ledger_account WHERE kind = 'revenue'")["id"],
     }  # fmt: skip
     rows = good_rows(engine, names, signed_order, shop)
     with engine.begin() as connection:
-        put(connection, "signature", {**rows["signature"], "id": "s1"})
-        first = {"ord": 1, "prev_ord": None, "sha256": digest(books.TERMS.affirmations[0].body)}
-        put(connection, "signature_affirmation", {**rows["affirmation"], **first})
-        for sealed in ("s2", "s3", "s4"):
-            put_sealed(connection, rows, sealed)
-        theirs = {name: {**rows[name], "account_id": other} for name in ("signature", "seal")}
-        put_sealed(connection, {**rows, **theirs}, "s5")
+        for name in ("s2", "s3", "s4"):
+            put(connection, "signature", {**rows["signature"], "id": name})
+        put(connection, "signature", {**rows["signature"], "id": "s5", "account_id": other})
+        put(connection, "terms", {**rows["terms"], "id": "t0"})
         put(connection, "orders", {**rows["orders"], "id": "o1", "idem_key": "open"})
         put(connection, "provider_event", {**rows["event"], "event_id": "seen"})
         put(connection, "transfer", {**rows["transfer"], "id": "t1", "order_id": "o1"})
@@ -261,14 +251,6 @@ def scene(place, owner, shop, market):
     rows["orders"]["signature_id"], rows["transfer"]["order_id"] = "s3", "o2"
     engine.dispose()
     return Scene(place, names, rows)
-
-
-def put_sealed(connection, rows: Mapping[str, Mapping[str, object]], name: str) -> None:
-    put(connection, "signature", {**rows["signature"], "id": name})
-    for ord_, said in enumerate(books.TERMS.affirmations, start=1):
-        values = {"signature_id": name, "ord": ord_, "prev_ord": ord_ - 1 or None, "sha256": digest(said.body)}
-        put(connection, "signature_affirmation", {**rows["affirmation"], **values})
-    put(connection, "signature_seal", {**rows["seal"], "signature_id": name})
 
 
 def good_rows(engine, names, signed_order, shop) -> dict[str, dict[str, object]]:
@@ -287,8 +269,8 @@ def good_rows(engine, names, signed_order, shop) -> dict[str, dict[str, object]]
     return {
         "orders": order,
         "signature": signature,
-        "affirmation": {"signature_id": "s1", "ord": 2, "prev_ord": 1, "terms_id": shop.terms, "sha256": digest(books.TERMS.affirmations[1].body)},
-        "seal": {"signature_id": "s1", "account_id": shop.buyer, "terms_id": shop.terms, "last_ord": 4, "at": "2026-08-01T12:00:00Z"},
+        "terms": {**one(engine, f"SELECT * FROM terms WHERE id = '{shop.terms}'"), "id": "new"},
+        "asked": {**one(engine, f"SELECT * FROM terms_affirmation WHERE terms_id = '{shop.terms}' AND ord = 2"), "terms_id": "t0"},
         "transfer": sale,
         "refund": {**sold, **back, "id": "new", "kind": "refund", "order_id": None, "reverses_id": sold["id"], "idem_key": "refund"},
         "entitlement": {**held, "id": "new", "order_id": "o1", "signature_id": "s2", "transfer_id": "t1"},
@@ -336,7 +318,8 @@ def test_the_rows_that_the_bad_ones_are_made_from_are_accepted(scene):
     for kind in (
         "orders",
         "signature",
-        "affirmation",
+        "terms",
+        "asked",
         "transfer",
         "refund",
         "entitlement",

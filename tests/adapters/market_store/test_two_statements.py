@@ -3,11 +3,13 @@
 import pytest
 from tests.market import books
 
+from dayzero.core.errors import RemoteError
 from dayzero.market.account import open_account
 from dayzero.market.audit import audit
 from dayzero.market.errors import RefusedError
 from dayzero.market.model import Deed, Purchase
 from dayzero.market.order import buy
+from dayzero.market.publish import withdraw_tier
 
 pytestmark = pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 
@@ -17,18 +19,24 @@ def note(account: str) -> Deed:
     return Deed(account=account, kind="note", at="2026-08-01T12:00:00Z", rows=())
 
 
-@pytest.mark.parametrize(("expects", "tries"), [(True, 2), (False, 3)], ids=["two statements", "the account is kept"])
-def test_a_deed_that_a_purchase_overtook_is_decided_again(place, owner, market, shop, expects, tries):
+EXPECTS = {
+    "two statements": (2, lambda desk, asked: desk.expect(("orders", asked))),
+    "one statement": (2, lambda desk, asked: desk.expect(likely_none=(("orders", asked),))),
+    "the account is kept": (3, lambda desk, asked: None),  # noqa: ARG005  (without a word the first try ends at its first question)
+}
+
+
+@pytest.mark.parametrize("how", EXPECTS)
+def test_a_deed_that_a_purchase_overtook_is_decided_again(place, owner, market, shop, how):
     books.fund(owner, shop.buyer, books.COMMUNITY)
     asked, seen = {"account_id": shop.buyer, "idem_key": "k"}, []
-    overtakes = 1 if expects else 2  # without saying what it reads, the first try ends at its first question
+    tries, expect = EXPECTS[how]
 
     def work(desk) -> None:
         seen.append(None)
-        if expects:
-            desk.expect(("orders", asked))
+        expect(desk, asked)
         seen[-1] = desk.one("orders", **asked)
-        if len(seen) == overtakes:
+        if len(seen) == tries - 1:
             buy(market, Purchase(account_id=shop.buyer, key="k", tier_id=shop.community))
         desk.record(note(shop.buyer))
 
@@ -38,9 +46,9 @@ def test_a_deed_that_a_purchase_overtook_is_decided_again(place, owner, market, 
     assert audit(owner).findings == ()
 
 
-def test_a_purchase_is_two_statements_and_takes_no_lock(place, owner, market, shop):
-    books.fund(owner, shop.buyer, 2 * books.ENTERPRISE)
-    books.buy_signed(market, shop, "first")  # what is on offer is read once
+def test_a_purchase_is_one_statement_and_takes_no_lock(place, owner, market, shop):
+    books.fund(owner, shop.buyer, 3 * books.ENTERPRISE)
+    books.buy_signed(market, shop, "first")  # what is on offer and who buys are read once
     place.cluster.sql("ALTER SYSTEM SET log_statement = 'all'")
     place.cluster.sql("SELECT pg_reload_conf()")
     try:
@@ -54,8 +62,63 @@ def test_a_purchase_is_two_statements_and_takes_no_lock(place, owner, market, sh
     sent = [
         line.partition(": ")[2] for line in after.splitlines() if "LOG:  execute" in line or "LOG:  statement" in line
     ]
-    assert [line.partition(": ")[2].partition(" ")[0] for line in sent] == ["SELECT", "WITH"]
+    assert [line.partition(": ")[2].partition(" ")[0] for line in sent] == ["WITH"]
     assert "advisory" not in after
+    assert audit(owner).findings == ()  # the server's hash is the one that the chain asks for
+
+
+def test_what_is_taken_for_granted_and_does_not_hold_is_found_when_it_is_appended(place, owner, market, shop):
+    books.fund(owner, shop.buyer, 3 * books.ENTERPRISE)
+    first = books.buy_signed(market, shop, "first")
+    again = books.buy_signed(market, shop, "first")
+    assert (again.id, again.replayed) == (first.id, True)
+    withdraw_tier(owner, shop.enterprise, "no longer")
+    with pytest.raises(RefusedError, match="no longer on offer"):
+        books.buy_signed(market, shop, "second")
+    for other in ({"tier_id": shop.community, "signing": None}, {"signing": None}, {"signing": books.signing(3)}):
+        with pytest.raises(RefusedError, match="the key first was used"):
+            books.buy_signed(market, shop, "first", **other)
+    assert audit(owner).findings == ()
+    assert len(market.books.read(lambda desk: desk.every("orders", account_id=shop.buyer))) == 1
+
+
+def test_work_that_records_nothing_answers_by_what_is_there(owner, market, shop):
+    books.fund(owner, shop.buyer, books.ENTERPRISE)
+    books.buy_signed(market, shop, "first")
+    asked = {"account_id": shop.buyer, "idem_key": "first"}
+
+    def work(desk) -> bool:
+        desk.expect(likely_none=(("orders", asked),))
+        return desk.one("orders", **asked) is not None
+
+    assert market.books.write(shop.buyer, work) is True
+
+
+def test_names_that_are_not_ascii_give_the_hash_that_the_chain_asks_for(place, owner, market, shop):
+    books.fund(owner, shop.buyer, 3 * books.ENTERPRISE)
+    for number in range(3):
+        said = books.signing(entity='Żółć "GmbH" \\ 東京 \u2028', signer="Zoë\tÅngström")
+        books.buy_signed(market, shop, f"k{number}", signing=said)
+    assert audit(owner).findings == ()
+
+
+def test_a_text_that_the_server_cannot_hold_is_not_cut_short(owner, market, shop):
+    books.fund(owner, shop.buyer, 3 * books.ENTERPRISE)
+    for key in ("first", "second"):
+        with pytest.raises(RemoteError, match="NUL"):
+            books.buy_signed(market, shop, key, signing=books.signing(entity="Acme\0 GmbH"))
+    assert market.books.read(lambda desk: desk.every("signature")) == ()
+
+
+def test_a_purchase_goes_on_where_the_connection_lost_what_it_had_prepared(owner, market, shop):
+    books.fund(owner, shop.buyer, 4 * books.ENTERPRISE)
+    for key in ("first", "second"):
+        books.buy_signed(market, shop, key)
+    with market.books._engine.connect() as connection:  # noqa: SLF001  (as a pool between here and the server does)
+        connection.exec_driver_sql("DEALLOCATE ALL")
+    for key in ("third", "fourth"):
+        assert books.buy_signed(market, shop, key).replayed is False
+    assert audit(owner).findings == ()
 
 
 def test_what_fails_after_it_was_recorded_is_not_there(place, owner, market, shop):

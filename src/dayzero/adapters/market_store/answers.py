@@ -8,7 +8,8 @@ import sqlalchemy
 from dayzero.core.errors import RemoteError
 from dayzero.market.errors import RefusedError
 
-_AGAIN = frozenset({"40001", "40P01", "23505"})  # a cycle of waiting, a conflict; somebody was first: decide anew
+# A cycle of waiting, a conflict; somebody was first; the connection was handed on without what it had prepared: decide anew.
+_AGAIN = frozenset({"40001", "40P01", "23505", "26000"})
 
 
 class OnceMore(Exception):  # noqa: N818  (no error: the transaction is done again)

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection, Engine
 
 from dayzero.adapters.market_store import statements
 from dayzero.adapters.market_store.answers import KeepFirst, OnceMore, answering, gone, wrapped
-from dayzero.adapters.market_store.unchanging import Unchanging
+from dayzero.adapters.market_store.unchanging import Unchanging, named
 from dayzero.market.chain import Head, entry_row
 from dayzero.market.model import KEYS, Deed, Row, Value, Values
 from dayzero.market.ports import Desk
@@ -105,7 +105,7 @@ class SqlDesk:
 
     def every(self, table: str, /, **equal: Value) -> tuple[Values, ...]:
         """Read all rows that have these values, by their keys."""
-        kept = self._seen.find(table, equal) if self._fresh else ()
+        kept = self._seen.find(named(table, equal)) if self._fresh else ()
         if kept:
             return kept
         self._lock()
@@ -118,7 +118,7 @@ class SqlDesk:
             self._seen.keep(table, equal, found)
         return found
 
-    def expect(self, *asked: tuple[str, Values]) -> None:
+    def expect(self, *asked: tuple[str, Values], likely_none: tuple[tuple[str, Values], ...] = ()) -> None:
         """Do nothing: what is asked is read when it is asked."""
 
     def record(self, deed: Deed) -> None:
@@ -182,7 +182,8 @@ class SqlDesk:
             for row in rows:
                 self._connection.exec_driver_sql(statements.insert(row.table, self._mark), statements.bound(row))
             return
-        from dayzero.adapters.market_store.optimistic import append_together, driver_of  # noqa: PLC0415  (its driver is an extra)
+        from dayzero.adapters.market_store.optimistic import append_together  # noqa: PLC0415  (its driver is an extra)
+        from dayzero.adapters.market_store.wire import wire_of  # noqa: PLC0415  (as above)
 
         with wrapped(self._connection.dialect):
-            append_together(driver_of(self._connection.connection), rows)
+            append_together(wire_of(self._connection.connection), rows)

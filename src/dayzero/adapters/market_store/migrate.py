@@ -1,5 +1,8 @@
 """Bring a database to the schema of this release, or say that it is not there."""
 
+import contextlib
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import sqlalchemy
@@ -9,8 +12,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection, Engine
 
-from dayzero.adapters.market_store.roles import grant_application
-from dayzero.core.errors import InputError, RemoteError
+from dayzero.adapters.market_store.roles import applications, grant_application
+from dayzero.core.errors import InputError, IntegrityError, RemoteError
 
 _FOLDER = Path(__file__).parent / "migrations"
 
@@ -20,21 +23,50 @@ def migrate(engine: Engine, application: str = "") -> str:
 
     Args:
         engine: The owner's connection; it must not be guarded.
-        application: The role of the application; ``""`` for none, as on SQLite.
+        application: The role of the application; ``""`` for none, as on SQLite. One that was let in before is let in again.
 
     Returns:
         The revision that the database has now.
 
     Raises:
         InputError: A role is named for SQLite, or it is no role for an application.
+        IntegrityError: What is recorded does not hold to the schema of this release.
     """
     if application and engine.dialect.name != "postgresql":
         raise InputError("SQLite has no roles", hint="Leave --app-role out.")
-    with engine.begin() as connection:
+    with _migrating(engine) as connection:
         command.upgrade(config_for(connection), "head")
-        if application:
-            grant_application(connection, application)
+        known = applications(connection) if engine.dialect.name == "postgresql" else ()
+        for role in sorted({*known, application} - {""}):
+            grant_application(connection, role)
         return _current(connection)
+
+
+@contextlib.contextmanager
+def _migrating(engine: Engine) -> Iterator[Connection]:
+    """Begin a migration. On SQLite tables are made anew in it, so its references are held at the end and not row by row."""
+    with engine.connect() as connection:
+        if engine.dialect.name != "sqlite":
+            with connection.begin():
+                yield connection
+            return
+        driver: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
+        driver.execute("PRAGMA foreign_keys = OFF")  # within a transaction it would do nothing
+        try:
+            with connection.begin():
+                yield connection
+                _hold_references(connection)
+        finally:
+            driver.execute("PRAGMA foreign_keys = ON")
+
+
+def _hold_references(connection: Connection) -> None:
+    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+    if broken is not None:
+        raise IntegrityError(
+            f"a row of {broken[0]} refers to none of {broken[2]}",
+            hint="Nothing was changed; look at what the audit says.",
+        )
 
 
 def check_migrated(engine: Engine) -> None:

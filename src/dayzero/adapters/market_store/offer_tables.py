@@ -100,11 +100,13 @@ Table(
     text("sha256"),
     small("n_affirmations"),
     text("published_at"),
+    text("affirmations"),
     PrimaryKeyConstraint("id", name="terms_pk"),
-    unique("terms", "id sha256"),
-    unique("terms", "id n_affirmations"),
+    unique("terms", "id sha256 affirmations"),
+    unique("terms", "id n_affirmations affirmations"),
     check("terms_hash", HEX.format("sha256")),
     check("terms_affirmed", "n_affirmations >= 1"),
+    check("terms_listed", "length(affirmations) = 65 * n_affirmations - 1"),
     check("terms_said", SAID.format("body")),
 )
 
@@ -117,10 +119,16 @@ Table(
     text("kind"),
     text("body"),
     text("sha256"),
+    text("affirmations"),
     PrimaryKeyConstraint("terms_id", "ord", name="terms_affirmation_pk"),
-    unique("terms_affirmation", "terms_id ord sha256"),
-    refers("terms_affirmation_terms", "terms_id n_affirmations", "terms", "id n_affirmations"),
+    refers(
+        "terms_affirmation_terms",
+        "terms_id n_affirmations affirmations",
+        "terms",
+        "id n_affirmations affirmations",
+    ),
     check("terms_affirmation_ord", "ord >= 1 AND ord <= n_affirmations"),
+    check("terms_affirmation_listed", "substr(affirmations, 65 * ord - 64, 64) = sha256"),
     check("terms_affirmation_hash", HEX.format("sha256")),
 )
 
@@ -183,6 +191,7 @@ Table(
     refers("tier_withdrawal_tier", "tier_id", "price_tier", "id"),
 )
 
+# The list of what is affirmed is held to that of the terms: a row is a whole signature, or it is none.
 Table(
     "signature",
     METADATA,
@@ -194,57 +203,14 @@ Table(
     text("signer"),
     text("authority"),
     text("signed_at"),
+    text("affirmations"),
     PrimaryKeyConstraint("id", name="signature_pk"),
     unique("signature", "id account_id terms_id"),
     refers("signature_account", "account_id", "account", "id"),
-    refers("signature_terms", "terms_id terms_sha256", "terms", "id sha256"),
+    refers("signature_terms", "terms_id terms_sha256 affirmations", "terms", "id sha256 affirmations"),
     check("signature_entity", SAID.format("entity")),
     check("signature_signer", SAID.format("signer")),
     check("signature_authority", SAID.format("authority")),
-)
-
-# The k-th affirmation refers to the one before it, so that the last one of the terms stands for all of them.
-Table(
-    "signature_affirmation",
-    METADATA,
-    text("signature_id"),
-    small("ord"),
-    small("prev_ord", null=True),
-    text("terms_id"),
-    text("sha256"),
-    PrimaryKeyConstraint("signature_id", "terms_id", "ord", name="signature_affirmation_pk"),
-    refers("signature_affirmation_of", "signature_id", "signature", "id"),
-    refers("signature_affirmation_text", "terms_id ord sha256", "terms_affirmation", "terms_id ord sha256"),
-    refers(
-        "signature_affirmation_prev",
-        "signature_id terms_id prev_ord",
-        "signature_affirmation",
-        "signature_id terms_id ord",
-    ),
-    check(
-        "signature_affirmation_order",
-        "(ord = 1 AND prev_ord IS NULL) OR (ord > 1 AND prev_ord IS NOT NULL AND prev_ord = ord - 1)",
-    ),
-)
-
-Table(
-    "signature_seal",
-    METADATA,
-    text("signature_id"),
-    text("account_id"),
-    text("terms_id"),
-    small("last_ord"),
-    text("at"),
-    PrimaryKeyConstraint("signature_id", name="signature_seal_pk"),
-    unique("signature_seal", "signature_id account_id terms_id"),
-    refers("signature_seal_of", "signature_id account_id terms_id", "signature", "id account_id terms_id"),
-    refers("signature_seal_all", "terms_id last_ord", "terms", "id n_affirmations"),
-    refers(
-        "signature_seal_last",
-        "signature_id terms_id last_ord",
-        "signature_affirmation",
-        "signature_id terms_id ord",
-    ),
 )
 
 Table(
@@ -271,7 +237,7 @@ Table(
     unique("orders", "id account_id amount_minor currency"),
     unique("orders", "id account_id product_id version_id requires_signature"),
     unique("orders", "id account_id product_id kind requires_signature"),
-    unique("orders", "id signature_id"),
+    unique("orders", "id signature_id terms_id"),
     refers("orders_account", "account_id", "account", "id"),
     refers(
         "orders_tier",
@@ -281,7 +247,7 @@ Table(
     ),
     refers("orders_version", "tier_id version_id", "price_tier", "id version_id"),
     refers("orders_terms", "tier_id terms_id", "price_tier", "id terms_id"),
-    refers("orders_seal", "signature_id account_id terms_id", "signature_seal", "signature_id account_id terms_id"),
+    refers("orders_signature", "signature_id account_id terms_id", "signature", "id account_id terms_id"),
     check("orders_signed", "(requires_signature = 1) = (signature_id IS NOT NULL)"),
     check("orders_terms_named", "(requires_signature = 1) = (terms_id IS NOT NULL)"),
     check("orders_version_named", "(kind = 'package') = (version_id IS NOT NULL)"),

@@ -23,6 +23,10 @@ def open_books(database: str | Path, *, pool_size: int = 5, one_by_one: bool = F
     engine = open_engine(database, pool_size=pool_size, ping=False)  # see SqlBooks.write
     if engine.dialect.name == "sqlite":
         guard(engine)
+    else:
+        from dayzero.adapters.market_store.wire import prepare_alone  # noqa: PLC0415  (its driver is an extra)
+
+        prepare_alone(engine)
     check_migrated(engine)
     return SqlBooks(engine, one_by_one=one_by_one)
 

@@ -1,27 +1,30 @@
-"""A deed in two statements of PostgreSQL: what it rests on is read with the head of the account's chain, then it is appended.
+"""A deed in one or two statements of PostgreSQL: what it rests on is read with the head of the chain, then it is appended.
 
 No lock is taken and no transaction stays open in between. The journal has one entry of each number: where another deed of the
 account came between the two statements, the second one fails as a whole, and the work is done again with the account kept.
+
+A deed that rests on what never changes, and on nothing being there, needs no first statement: the one that appends looks for
+itself that nothing is there, and takes the head of the chain as it finds it. Where something is there, it appends nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias, TypeVar
+import itertools
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import psycopg
 from sqlalchemy.engine import Engine
-from sqlalchemy.pool import PoolProxiedConnection
 
 from dayzero.adapters.market_store import statements
 from dayzero.adapters.market_store.answers import KeepFirst, gone, wrapped
-from dayzero.adapters.market_store.tables import TABLES
-from dayzero.adapters.market_store.unchanging import Unchanging, lasting, named
-from dayzero.market.chain import Head, entry_row
+from dayzero.adapters.market_store.unchanging import Question, Unchanging, lasting, named
+from dayzero.adapters.market_store.wire import Wire, wire_of
+from dayzero.market.chain import Head, entry_row, entry_stem
+from dayzero.market.errors import RefusedError
 from dayzero.market.model import Deed, Row, Value, Values
 from dayzero.market.ports import Desk
 from dayzero.market.rows import number, text
 
 T = TypeVar("T")
-Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 
 _OPENS = (
     "ledger_account"  # its trigger opens a balance that another trigger needs, and one statement does not order them
@@ -39,49 +42,41 @@ def attempt(engine: Engine, account: str, seen: Unchanging, work: Callable[[Desk
     """
     pooled = engine.raw_connection()
     try:
-        driver = driver_of(pooled)
-        driver.autocommit = True
-        desk = OptimisticDesk(driver, account, seen)
         with wrapped(engine.dialect):
+            desk = OptimisticDesk(wire_of(pooled), account, seen)
             try:
                 result = work(desk)
             except psycopg.OperationalError as error:
                 pooled.invalidate()
                 raise gone(error) from error
+            except RefusedError as refused:
+                raise (KeepFirst if desk.presumes else refused) from refused
             desk.finish()
         return result
     finally:
-        if pooled.is_valid:
-            driver_of(pooled).autocommit = False
         pooled.close()
-
-
-def driver_of(pooled: PoolProxiedConnection) -> Connection:
-    """Give the driver's own connection.
-
-    Raises:
-        AssertionError: The pool took it away.
-    """
-    driver: Connection | None = pooled.driver_connection
-    if driver is None:
-        raise AssertionError
-    return driver
 
 
 class OptimisticDesk:
     """What one deed asks and appends; it is ``dayzero.market.ports.Desk``.
 
     Args:
-        connection: In no transaction, and it commits each statement.
+        wire: A connection in no transaction: each statement is one of its own.
         account: Whose deed.
         seen: Rows that were read before and never change.
     """
 
-    def __init__(self, connection: Connection, account: str, seen: Unchanging) -> None:
-        self._connection, self._account, self._seen = connection, account, seen
-        self._ahead: dict[tuple[object, ...], tuple[Values, ...]] = {}
+    def __init__(self, wire: Wire, account: str, seen: Unchanging) -> None:
+        self._wire, self._account, self._seen = wire, account, seen
+        self._ahead: dict[Question, tuple[Values, ...]] = {}
         self._head: Head | None = None
-        self._rows: tuple[Row, ...] = ()
+        self._presumed: tuple[tuple[str, Values], ...] = ()
+        self._deed: Deed | None = None
+
+    @property
+    def presumes(self) -> bool:
+        """Say whether something was taken for granted; then a refusal is none before it was looked at."""
+        return bool(self._presumed)
 
     def one(self, table: str, /, **equal: Value) -> Values | None:
         """Read the row that has these values."""
@@ -93,39 +88,33 @@ class OptimisticDesk:
         Raises:
             KeepFirst: They may change, and nobody said that they will be read.
         """
-        if self._rows:
+        if self._deed is not None:
             raise KeepFirst
-        found = self._ahead.get(named(table, equal))
-        if found is None:
-            found = self._seen.find(table, equal) or self._read(table, equal)
-        return found
+        question = named(table, equal)
+        found = self._ahead.get(question)
+        return found if found is not None else self._seen.find(question) or self._read(table, equal)
 
-    def expect(self, *asked: tuple[str, Values]) -> None:
-        """Fetch what will be read next, and the head of the account's chain, in one statement."""
-        unknown = [(table, equal) for table, equal in asked if not self._seen.find(table, equal)]
-        questions = [(table, *statements.sorted_out(equal)) for table, equal in unknown]
-        bound = [equal[name] for (_, equal), (_, filled, _) in zip(unknown, questions, strict=True) for name in filled]
-        statement = statements.select_together(tuple(questions))
-        answers: list[list[Values]] = [[] for _ in range(len(unknown) + 1)]
-        for question, row in execute(self._connection, statement, (*bound, self._account)):
-            answers[int(str(question))].append(row)  # type: ignore[arg-type]
-        for (table, equal), rows in zip(unknown, answers, strict=False):
-            keys = [column.name for column in TABLES[table].primary_key.columns]
-            found = tuple(sorted(rows, key=lambda row: [row[key] for key in keys]))
-            self._ahead[named(table, equal)] = found
-            self._seen.keep(table, equal, found)
-        self._head = Head(number(answers[-1][0], "seq"), text(answers[-1][0], "hash")) if answers[-1] else Head()
+    def expect(self, *asked: tuple[str, Values], likely_none: tuple[tuple[str, Values], ...] = ()) -> None:
+        """Fetch what will be read next and the head of the chain in one statement; in none where only nothing is expected."""
+        unknown = tuple((table, equal) for table, equal in asked if not self._seen.find(named(table, equal)))
+        if likely_none and not unknown:
+            self._presumed = likely_none
+            self._ahead |= dict.fromkeys((named(table, equal) for table, equal in likely_none), ())
+            return
+        head = self._fetch((*unknown, *likely_none), self._account)
+        self._head = Head(number(head, "seq"), text(head, "hash")) if head is not None else Head()
 
     def record(self, deed: Deed) -> None:
         """Have the rows of a deed, and its entry in the account's chain, appended when the work is done.
 
         Raises:
-            KeepFirst: The head of its chain is not known, or one statement cannot append it.
+            KeepFirst: Nothing was expected before, or one statement cannot append it.
         """
+        unread = self._head is None and not self._presumed
         opens = any(row.table == _OPENS for row in deed.rows)
-        if self._head is None or self._rows or opens or deed.account != self._account:
+        if unread or self._deed is not None or opens or deed.account != self._account:
             raise KeepFirst
-        self._rows = (*deed.rows, entry_row(deed, self._head))
+        self._deed = deed
 
     def heads(self) -> dict[str, Head]:
         """Refuse: what goes through the whole books is no deed.
@@ -160,38 +149,62 @@ class OptimisticDesk:
         raise KeepFirst
 
     def finish(self) -> None:
-        """Append what was recorded; this statement is the transaction."""
-        if self._rows:
-            append_together(self._connection, self._rows)
+        """Append what was recorded; this statement is the transaction.
+
+        Raises:
+            KeepFirst: What was taken for granted does not hold, or was not looked at; nothing was appended.
+        """
+        if self._deed is None and not self._presumed:
+            return
+        if self._deed is None:
+            raise KeepFirst
+        if self._head is not None:
+            append_together(self._wire, (*self._deed.rows, entry_row(self._deed, self._head)))
+        elif not _append_presuming(self._wire, self._deed, self._presumed):
+            raise KeepFirst
 
     def _read(self, table: str, equal: Values) -> tuple[Values, ...]:
         if not lasting(table, equal):
             raise KeepFirst
-        filled, empty = statements.sorted_out(equal)
-        statement = statements.select(table, filled, empty, "%s")
-        names = statements.columns(table)
-        answer = self._connection.execute(statement.encode(), tuple(equal[name] for name in filled))
-        found = tuple(dict(zip(names, row, strict=True)) for row in answer)
-        self._seen.keep(table, equal, found)  # type: ignore[arg-type]
-        return found  # type: ignore[return-value]
+        self._fetch(((table, equal),))
+        return self._ahead[named(table, equal)]
+
+    def _fetch(self, asked: tuple[tuple[str, Values], ...], account: str = "") -> Values | None:
+        """Read what is asked, and give the head of a chain that is read with it; ``None`` where it has no entry."""
+        questions = tuple((table, *statements.sorted_out(equal)) for table, equal in asked)
+        bound = [equal[name] for (_, equal), (_, filled, _) in zip(asked, questions, strict=True) for name in filled]
+        statement = statements.select_together(questions, head=bool(account))
+        answers: list[list[Values]] = [[] for _ in range(len(asked) + 1)]
+        for question, row in self._wire.read(statement, (*bound, account) if account else bound):
+            answers[question].append(row)
+        for (table, equal), rows in zip(asked, answers, strict=False):
+            found = (
+                tuple(sorted(rows, key=lambda row: [row[key] for key in statements.keys(table)]))
+                if rows[1:]
+                else tuple(rows)
+            )
+            self._ahead[named(table, equal)] = found
+            self._seen.keep(table, equal, found)
+        return next(iter(answers[-1]), None)
 
 
-def append_together(connection: Connection, rows: tuple[Row, ...]) -> None:
+def append_together(wire: Wire, rows: tuple[Row, ...]) -> None:
     """Append rows in one statement, or two where an account of the ledger is opened first."""
     opened = tuple(row for row in rows if row.table == _OPENS)
-    for part in (opened, tuple(row for row in rows if row.table != _OPENS)):
+    for part in (opened, tuple(row for row in rows if row.table != _OPENS)) if opened else (rows,):
         grouped: dict[str, list[Row]] = {}
         for row in part:
             grouped.setdefault(row.table, []).append(row)
         if grouped:
             shape = tuple((table, len(each)) for table, each in grouped.items())
             values = [value for each in grouped.values() for row in each for value in statements.bound(row)]
-            execute(connection, statements.insert_together(shape), values)
+            wire.ask(statements.insert_together(shape), values)
 
 
-def execute(connection: Connection, statement: str, values: Iterable[Value]) -> psycopg.RawCursor[tuple[object, ...]]:
-    """Have a statement with ``$1`` and on done: text for every value, so that the columns say the types and one plan serves."""
-    bound_texts = [value if value is None else str(value) for value in values]
-    cursor = psycopg.RawCursor(connection)
-    cursor.execute(statement.encode(), bound_texts)
-    return cursor
+def _append_presuming(wire: Wire, deed: Deed, presumed: tuple[tuple[str, Values], ...]) -> bool:
+    """Append a deed to the chain as it is at that moment, where each of these questions has no answer; say whether it was."""
+    questions = tuple((table, *statements.sorted_out(equal)) for table, equal in presumed)
+    statement = statements.append_presuming(questions, tuple(row.table for row in deed.rows))
+    bound = [equal[name] for (_, equal), (_, filled, _) in zip(presumed, questions, strict=True) for name in filled]
+    values = itertools.chain.from_iterable(map(statements.bound, deed.rows))
+    return wire.ask(statement, (deed.account, deed.kind, entry_stem(deed), *bound, *values)).command_tuples == 1

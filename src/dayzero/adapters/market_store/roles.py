@@ -24,8 +24,6 @@ _APPENDS = (
     "revocation",
     "settlement",
     "signature",
-    "signature_affirmation",
-    "signature_seal",
     "subscription",
     "transfer",
 )
@@ -66,6 +64,14 @@ def grant_application(connection: Connection, role: str) -> None:
         connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN")
     for statement in _statements(role):
         connection.exec_driver_sql(statement)
+
+
+def applications(connection: Connection) -> tuple[str, ...]:
+    """Give the roles that :func:`grant_application` let in, by the policies that it made for them."""
+    found = connection.exec_driver_sql(
+        "SELECT DISTINCT unnest(roles)::text FROM pg_policies WHERE schemaname = 'public' AND tablename = 'transfer' ORDER BY 1"
+    )
+    return tuple(found.scalars())
 
 
 def _statements(role: str) -> Iterator[str]:

@@ -1,16 +1,30 @@
 """The few shapes of SQL that the books need, written once for each table and kept: names come from the tables, values are bound."""
 
 import itertools
+import operator
+from collections.abc import Callable
 from functools import cache
 
 from dayzero.adapters.market_store.tables import TABLES
 from dayzero.market.model import Row, Value, Values
+
+_ENTRY = """WITH head AS (SELECT seq, hash FROM journal WHERE account_id = $1 ORDER BY seq DESC LIMIT 1),
+entry AS (SELECT h.seq AS prev_seq, coalesce(h.hash, '') AS prev_hash, coalesce(h.seq, 0) + 1 AS seq,
+    $3::text || (coalesce(h.seq, 0) + 1)::text || '}' AS body FROM (SELECT 1) one LEFT JOIN head h ON true WHERE NOTHING)"""
+_CHAINED = """ INSERT INTO journal (account_id, seq, prev_seq, kind, body, prev_hash, hash)
+SELECT $1, seq, prev_seq, $2, body, prev_hash, encode(sha256(convert_to(prev_hash || E'\\n' || body, 'UTF8')), 'hex') FROM entry"""
 
 
 @cache
 def columns(table: str) -> tuple[str, ...]:
     """Give the names of a table's columns that the application writes."""
     return tuple(column.name for column in TABLES[table].columns if column.server_default is None)
+
+
+@cache
+def keys(table: str) -> tuple[str, ...]:
+    """Give the names of the columns that name a row."""
+    return tuple(column.name for column in TABLES[table].primary_key.columns)
 
 
 def sorted_out(equal: Values) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -21,7 +35,12 @@ def sorted_out(equal: Values) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def bound(row: Row) -> tuple[Value, ...]:
     """Give the values of a row as its columns stand."""
-    return tuple(row.values[name] for name in columns(row.table))
+    return _getter(row.table)(row.values)
+
+
+@cache
+def _getter(table: str) -> Callable[[Values], tuple[Value, ...]]:
+    return operator.itemgetter(*columns(table))
 
 
 @cache
@@ -34,12 +53,7 @@ def select(table: str, equal: tuple[str, ...], empty: tuple[str, ...], mark: str
         empty: Columns that have to be empty.
         mark: How the driver marks a bound value.
     """
-    found = TABLES[table]
-    tests = [f"{found.columns[name].name} = {mark}" for name in equal]
-    tests += [f"{found.columns[name].name} IS NULL" for name in empty]
-    where = f" WHERE {' AND '.join(tests)}" if tests else ""
-    keys = ", ".join(column.name for column in found.primary_key.columns)
-    return f"SELECT {', '.join(columns(table))} FROM {table}{where} ORDER BY {keys}"  # noqa: S608  (only names of columns)
+    return f"{_select(table, equal, empty, mark)} ORDER BY {', '.join(keys(table))}"
 
 
 @cache
@@ -71,15 +85,47 @@ def insert_together(shape: tuple[tuple[str, int], ...]) -> str:
 
 
 @cache
-def select_together(asked: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]) -> str:
-    """Read from several tables in one statement of PostgreSQL: question by question, each row as JSON; the chain's head last.
+def append_presuming(asked: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...], tables: tuple[str, ...]) -> str:
+    """Append a row to each table and an entry to a chain in one statement of PostgreSQL, or nothing where a question has an answer.
 
-    Values are bound as ``$1`` and on, the account of the chain last.
+    Args:
+        asked: The questions, as for :func:`select_together`.
+        tables: One row each. Bound are the account, the kind and the stem of the entry, the questions' values, then row by row.
     """
-    parts = [select(*question, "{}") for question in asked]
-    parts.append("SELECT seq, hash FROM journal WHERE account_id = {} ORDER BY seq DESC LIMIT 1")
+    numbers = itertools.count(4)
+    nothing = " AND ".join(
+        f"NOT EXISTS ({_select(table, equal, empty, '{}').format(*(f'${next(numbers)}' for _ in equal))})"
+        for table, equal, empty in asked
+    )
+    parts = "".join(
+        f", p{number} AS (INSERT INTO {table} ({', '.join(columns(table))})"  # noqa: S608  (only names of columns)
+        f" SELECT {', '.join(f'${next(numbers)}' for _ in columns(table))} FROM entry)"
+        for number, table in enumerate(tables)
+    )
+    return _ENTRY.replace("NOTHING", nothing) + parts + _CHAINED
+
+
+@cache
+def select_together(asked: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...], *, head: bool) -> str:
+    """Read from several tables in one statement of PostgreSQL: the question's number, and each row as JSON, in no order.
+
+    Args:
+        asked: Each a table, the columns that are compared, and those that have to be empty. Values are bound as ``$1`` and on.
+        head: Read the head of a chain with them, as the last question; its account is bound last.
+    """
+    parts = [_select(*question, "{}") for question in asked]
+    if head:
+        parts.append("SELECT seq, hash FROM journal WHERE account_id = {} ORDER BY seq DESC LIMIT 1")
     whole = " UNION ALL ".join(f"SELECT {number}, to_json(t) FROM ({part}) t" for number, part in enumerate(parts))  # noqa: S608
     return whole.format(*(f"${number + 1}" for number in range(whole.count("{}"))))
+
+
+def _select(table: str, equal: tuple[str, ...], empty: tuple[str, ...], mark: str) -> str:
+    found = TABLES[table]
+    tests = [f"{found.columns[name].name} = {mark}" for name in equal]
+    tests += [f"{found.columns[name].name} IS NULL" for name in empty]
+    where = f" WHERE {' AND '.join(tests)}" if tests else ""
+    return f"SELECT {', '.join(columns(table))} FROM {table}{where}"  # noqa: S608  (only names of columns)
 
 
 def _insert_rows(table: str, rows: int, numbers: "itertools.count[int]") -> str:

@@ -17,10 +17,7 @@ BEGIN
 END $$""",
     """CREATE FUNCTION market_balance_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF pg_trigger_depth() < 2 OR TG_OP NOT IN ('INSERT', 'UPDATE') THEN
-        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'append-only: balance follows the transfers';
-    END IF;
-    RETURN NULL;
+    RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'append-only: balance follows the transfers';
 END $$""",
     """CREATE FUNCTION market_open_balance() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
@@ -28,14 +25,13 @@ BEGIN
     INSERT INTO balance (ledger_account_id, amount_minor) VALUES (NEW.id, 0);
     RETURN NULL;
 END $$""",
-    # The row is locked as by FOR NO KEY UPDATE, which a foreign key's FOR KEY SHARE does not wait for: FOR UPDATE would deadlock.
+    # The update locks the row as FOR NO KEY UPDATE does, which no foreign key's FOR KEY SHARE waits for: FOR UPDATE would deadlock.
     """CREATE FUNCTION market_move_balance() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
     wallet text := CASE WHEN NEW.debit_kind = 'wallet' THEN NEW.debit_id ELSE NEW.credit_id END;
     change bigint := CASE WHEN NEW.debit_kind = 'wallet' THEN -NEW.amount_minor ELSE NEW.amount_minor END;
 BEGIN
-    PERFORM 1 FROM balance WHERE ledger_account_id = wallet FOR NO KEY UPDATE;
     UPDATE balance SET amount_minor = amount_minor + change WHERE ledger_account_id = wallet;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'transfer_balance: no balance is kept of ' || wallet;
@@ -61,8 +57,10 @@ _POSTGRES = (
     ALTER TABLE journal ALTER COLUMN body SET COMPRESSION lz4;
 EXCEPTION WHEN feature_not_supported THEN NULL;
 END $$""",
-    """CREATE TRIGGER balance_kept BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON balance
+    """CREATE TRIGGER balance_kept BEFORE DELETE OR TRUNCATE ON balance
     FOR EACH STATEMENT EXECUTE FUNCTION market_balance_is_kept()""",
+    """CREATE TRIGGER balance_follows BEFORE INSERT OR UPDATE ON balance
+    FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION market_balance_is_kept()""",
     """CREATE TRIGGER ledger_account_balance AFTER INSERT ON ledger_account
     FOR EACH ROW WHEN (NEW.kind = 'wallet') EXECUTE FUNCTION market_open_balance()""",
     """CREATE TRIGGER transfer_moves AFTER INSERT ON transfer

@@ -1,7 +1,10 @@
 """Rows that were read once and never change: what is on offer, and who is here."""
 
-from dayzero.market.model import Values
+from typing import TypeAlias
 
+from dayzero.market.model import Value, Values
+
+Question: TypeAlias = tuple[str, frozenset[tuple[str, Value]]]
 _UNCHANGING = frozenset(
     {"account", "ledger_account", "package_version", "price_tier", "product", "terms", "terms_affirmation"}
 )
@@ -12,11 +15,11 @@ class Unchanging:
     """Answers that stay as they are, shared between transactions."""
 
     def __init__(self) -> None:
-        self._answers: dict[tuple[object, ...], tuple[Values, ...]] = {}
+        self._answers: dict[Question, tuple[Values, ...]] = {}
 
-    def find(self, table: str, equal: Values) -> tuple[Values, ...]:
-        """Give the rows that have these values; none where they were not read yet, or might change."""
-        return self._answers.get(named(table, equal), ())
+    def find(self, question: Question) -> tuple[Values, ...]:
+        """Answer a question; nothing where it was not asked yet, or its answer might change."""
+        return self._answers.get(question, ())
 
     def keep(self, table: str, equal: Values, found: tuple[Values, ...]) -> None:
         """Keep an answer, where it stays as it is."""
@@ -26,9 +29,9 @@ class Unchanging:
             self._answers[named(table, equal)] = found
 
 
-def named(table: str, equal: Values) -> tuple[object, ...]:
-    """Name a question."""
-    return (table, *sorted(equal.items()))
+def named(table: str, equal: Values) -> Question:
+    """Name a question: the table, and the values that its rows have."""
+    return (table, frozenset(equal.items()))
 
 
 def lasting(table: str, equal: Values) -> bool:
