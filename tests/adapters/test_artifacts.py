@@ -193,10 +193,57 @@ def test_a_kept_archive_says_which_python_files_hold_a_word_and_what_may(tmp_pat
 def test_a_kept_file_that_was_damaged_may_hold_every_word(tmp_path):
     pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "once", "b.py": "twice"}), tmp_path / "packs")
     pack.write_bytes(pack.read_bytes().replace(b"once", b"0nce"))
+    pack.with_suffix(".words").unlink()
     assert PackedFiles("a 1", pack).holding(b"word") == {"a.py"}
+    assert not pack.with_suffix(".words").exists()  # what is damaged is not written down
 
 
-@given(st.lists(st.binary(max_size=12), max_size=6), st.binary(min_size=1, max_size=3))
+def test_what_was_written_down_before_a_file_was_damaged_still_says_what_it_held(tmp_path):
+    pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "once(", "b.py": "twice"}), tmp_path / "packs")
+    pack.write_bytes(pack.read_bytes().replace(b"once", b"0nce"))
+    kept = PackedFiles("a 1", pack)
+    assert (kept.holding(b"word"), kept.holding(b"once"), kept.holding(b"once()")) == (set(), {"a.py"}, {"a.py"})
+    with pytest.raises(InputError, match="cannot be read"):
+        kept.read("a.py")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda _: b"",
+        lambda kept: kept[:-1] + b"\0",
+        lambda kept: kept[:70] + b"{}\n",
+        lambda kept: kept.replace(b'"a.py","b.py"', b'"b.py","a.py"'),
+    ],
+)
+def test_words_that_were_damaged_are_written_down_again(tmp_path, spoil):
+    pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "once", "b.py": "twice"}), tmp_path / "packs")
+    words = pack.with_suffix(".words")
+    whole = words.read_bytes()
+    words.write_bytes(spoil(whole))
+    assert PackedFiles("a 1", pack).holding(b"once") == {"a.py"}
+    assert words.read_bytes() == whole
+
+
+def test_words_of_another_archive_are_not_believed(tmp_path):
+    one, other = (
+        packed(make_wheel(tmp_path, "a", "1", {"a.py": text}), tmp_path / "packs") for text in ("once", "twice")
+    )
+    other.with_suffix(".words").write_bytes(one.with_suffix(".words").read_bytes())
+    assert PackedFiles("a 1", other).holding(b"twice") == {"a.py"}
+
+
+def test_words_are_found_where_nothing_can_be_written(tmp_path):
+    pack = packed(make_wheel(tmp_path, "a", "1", {"a.py": "once"}), tmp_path / "packs")
+    pack.with_suffix(".words").unlink()
+    pack.with_suffix(".words").mkdir()
+    assert PackedFiles("a 1", pack).holding(b"once") == {"a.py"}
+
+
+@given(
+    st.lists(st.one_of(st.binary(max_size=12), st.text("ab_( .\n", max_size=9).map(str.encode)), max_size=6),
+    st.one_of(st.binary(min_size=1, max_size=3), st.text("ab_( .\n", min_size=1, max_size=4).map(str.encode)),
+)
 def test_a_word_is_found_where_the_text_holds_it(texts, word):
     with tempfile.TemporaryDirectory() as folder:
         files = {f"{number}.py": text for number, text in enumerate(texts)}

@@ -45,6 +45,8 @@ def test_an_advisory_applies_to_the_builds_it_names_and_to_no_other():
         ("0123456789abcdef0123", "zzz", "not a SHA-256 digest"),
         ("[[evidence]]", "[evidence]", "Expected `array`"),
         ('value = "new"', "", "check and value belong together"),
+        ('value = "new"', 'value = "new"\nsays = "new"', "also and says belong to a rule that shows it"),
+        ('value = "new"', 'value = "new"\nalso = ["other"]', "also and says belong to a rule that shows it"),
         ('reproduce = "dayzero audit PACKAGE"', "", "nothing shows it, and not_shown does not say so"),
         ('affected = "<2.0"', "", "no released version is affected, and not_shown does not say where"),
         ('finding = "absent"', 'finding = "absent"\nline = 3', "a line without its quote"),
@@ -71,7 +73,7 @@ def test_every_advisory_names_rules_that_exist() -> None:
     rules = {rule.id for rule in audit.rules()}
     walls = {wall.id for wall in definitions.walls()}
     for advisory in definitions.advisories():
-        assert not advisory.rule or advisory.rule in rules, advisory.id
+        assert rules.issuperset({advisory.rule, *advisory.also} - {""}), advisory.id
         assert walls.issuperset(advisory.walls), advisory.id
 
 

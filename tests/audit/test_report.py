@@ -1,5 +1,7 @@
 """What findings add up to."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from dayzero.audit.installed import Installed
 from dayzero.audit.report import audited, judged
 from dayzero.audit.rules import Subject
 from dayzero.core.errors import InputError, IntegrityError
-from dayzero.core.verdict import verdict_word
+from dayzero.core.verdict import Place, verdict_word
 
 
 def finding(severity, applies=Applies.UNKNOWN, when="SM120"):
@@ -44,6 +46,43 @@ def test_a_path_without_a_condition_always_fails():
 @pytest.mark.parametrize(("needed", "word"), [(True, "undecided"), (False, "proven")])
 def test_what_was_not_checked_is_no_pass_where_the_model_needs_it(needed, word):
     assert verdict_word(judged([], [NotChecked("q", "why", needed)], asked=3)) == word
+
+
+ENGINE_FILE, LIBRARY_FILE = Place(artifact="eng 1", file="a.py"), Place(artifact="lib 1", file="b.so")
+
+
+class Says:
+    """Implements ``audit.rules.Rule``."""
+
+    question = "q"
+
+    def __init__(self, *said: Finding) -> None:
+        self.id, self._said = said[0].rule, said
+
+    def check(self, _: Subject) -> Iterator[Finding]:
+        yield from self._said
+
+
+def at(rule, severity, applies=Applies.YES, library=LIBRARY_FILE):
+    return Finding(rule, severity, "m", ENGINE_FILE, library, "Do it.", "SM120", applies)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ([at("a", Severity.START), at("b", Severity.PATH)], ["a"]),
+        ([at("b", Severity.PATH), at("a", Severity.START)], ["a"]),
+        ([at("a", Severity.START), at("b", Severity.START)], ["a", "b"]),
+        ([at("a", Severity.START), at("a", Severity.PATH)], ["a", "a"]),
+        ([at("a", Severity.START), at("b", Severity.PATH, library=ENGINE_FILE)], ["a", "b"]),
+        ([at("a", Severity.START, library=None), at("b", Severity.PATH, library=None)], ["a", "b"]),
+        ([at("a", Severity.PATH, Applies.NO), at("b", Severity.DOWNGRADE)], ["a", "b"]),
+    ],
+)
+def test_one_cause_at_the_same_two_places_is_said_once_by_the_rule_that_shows_worse(said, left):
+    engine = distribution("eng", "1", {})
+    subject = Subject(installed=Installed(engine=engine, others=()), engine="eng")
+    assert sorted(one.rule for one in audited([Says(one) for one in said], subject).findings) == left
 
 
 def test_no_rule_at_all_proves_nothing():

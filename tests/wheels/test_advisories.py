@@ -57,7 +57,7 @@ def test_the_command_of_an_advisory_shows_it_at_a_place_of_its_evidence(
     sides = [
         side
         for one in findings
-        if one["rule"] == advisory.rule
+        if one["rule"] == advisory.rule and advisory.id in one["advisories"]
         for side in (one["engine_location"], one["library_location"])
         if side is not None
     ]

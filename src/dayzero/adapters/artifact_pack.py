@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
 
 from dayzero.adapters.artifact_elf import dynamic_tables
+from dayzero.adapters.artifact_words import Words, keep, recalled, words_in
 from dayzero.adapters.artifact_zip import LARGEST_TEXT_BYTES, LARGEST_TOTAL_BYTES, ZipFiles
 from dayzero.adapters.disk import whole_file
 from dayzero.adapters.file_digest import digest_of
@@ -21,7 +22,7 @@ from dayzero.core.errors import DayzeroError, InputError
 
 _TEXT = {".py", ".pyi", ".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl", ".toml", ".json", ".txt", ".jinja", ".cfg"}
 _METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "PKG-INFO")
-_SEARCHED = ".py"
+_SEARCHED, _WORDS = ".py", ".words"
 _LEFT_OUT = "dayzero-left-out.txt"
 _MOST_MEMBERS = 400_000
 
@@ -44,6 +45,7 @@ class PackedFiles:
         self._pack = pack
         self._zip = ZipFiles(artifact, pack, recorded=False)  # it was held to RECORD when it was made
         self._left_out = tuple(self._zip.read(_LEFT_OUT).decode().splitlines())
+        self._damaged: set[str] = set()
         self._names = (*(name for name in self._zip.names() if name != _LEFT_OUT), *self._left_out)
 
     @property
@@ -61,8 +63,32 @@ class PackedFiles:
         return self._zip.directory_digest(self._pack.stem)
 
     def holding(self, word: bytes) -> AbstractSet[str]:
-        """Name the Python files that hold a word, and what was not kept: that may hold it."""
-        return {*(self._zip.stored.holding(word) if self._zip.stored else ()), *self._left_out}
+        """Name the Python files that hold a word, and what was not kept or is damaged: that may hold it."""
+        found, known = self.words.asked(word)
+        holders = found if known else {name for name in found if self._holds(name, word)}
+        return holders.union(self._damaged, self._left_out)
+
+    @cached_property
+    def words(self) -> Words:
+        """Give the words of its Python files; they are written down where no list of them is kept."""
+        file = self._pack.with_suffix(_WORDS)
+        words = recalled(file, self.digest)
+        if words is None:
+            words = words_in((name, self._searched(name)) for name in self._zip.names() if name.endswith(_SEARCHED))
+            if not self._damaged:
+                keep(file, self.digest, words)
+        return words
+
+    def _searched(self, name: str) -> bytes:
+        try:
+            return self._zip.read(name)
+        except InputError:
+            self._damaged.add(name)
+            return b""
+
+    def _holds(self, name: str, word: bytes) -> bool:
+        content = self._searched(name)
+        return name in self._damaged or word in content
 
     def read(self, name: str) -> bytes:
         """Read one file; of a shared library its dynamic tables.
@@ -122,6 +148,7 @@ def packed(archive: Path, folder: Path) -> Path:
             else:
                 pack.writestr(zipfile.ZipInfo(member.name), member.content, _packing(member.name), 1)
         pack.writestr(_LEFT_OUT, "\n".join(left_out))
+    _ = PackedFiles(artifact, target).words  # made now: who fetches waits anyway
     return target
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from dayzero.adapters.artifact_search import OwnArchive, StoredTexts
+from dayzero.adapters.artifact_member import OwnArchive
 from dayzero.core.errors import InputError, IntegrityError
 
 LARGEST_TEXT_BYTES = 64 << 20
@@ -104,12 +104,6 @@ class ZipFiles:
         """Digest a name together with the name, size and checksum of every member."""
         members = ((one.filename, one.file_size, one.CRC) for one in self._members.values())
         return hashlib.sha256(repr((name, *members)).encode()).hexdigest()
-
-    @cached_property
-    def stored(self) -> StoredTexts | None:
-        """Give the members that are stored as they are, to be searched; ``None`` unless the archive is the project's own."""
-        stored = (one for one in self._members.values() if one.compress_type == zipfile.ZIP_STORED)
-        return StoredTexts(self._own, stored) if self._own else None
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ class Advisory:
         check: The check of a package's audit that detects it (``architecture``, ``setting``, ``tensor-type``), or ``""``.
         value: What that check asks for.
         rule: The rule of ``dayzero audit`` that detects it from released files, ``""`` where none does.
+        also: Other rules of it that show it, too.
+        says: What a finding of these rules says where it is this wall; ``""`` where whatever they find in these builds is.
         walls: Rules of ``dayzero triage`` that recognise it in a log.
         affected: PEP 440 specifier of the affected versions; ``""`` means that no released version is.
         first_build: The first version without the wall, ``""`` where none is known.
@@ -54,6 +56,8 @@ class Advisory:
     check: str = ""
     value: str = ""
     rule: str = ""
+    also: tuple[str, ...] = ()
+    says: str = ""
     walls: tuple[str, ...] = ()
     affected: str
     first_build: str

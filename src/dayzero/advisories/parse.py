@@ -28,6 +28,8 @@ class _AdvisoryTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     check: str = ""
     value: str = ""
     rule: str = ""
+    also: tuple[str, ...] = ()
+    says: str = ""
     walls: tuple[str, ...] = ()
     affected: str = ""
     first_build: str = ""
@@ -65,6 +67,8 @@ def parse_advisory(text: str, source: str) -> Advisory:
         check=table.check,
         value=table.value,
         rule=table.rule,
+        also=table.also,
+        says=table.says,
         walls=table.walls,
         affected=table.affected,
         first_build=table.first_build,
@@ -92,6 +96,11 @@ def _require_grounds(table: _AdvisoryTable, source: str) -> None:
         raise InputError(f"{source}: no build was looked at", hint="Add an [[evidence]] table.")
     if bool(table.check) != bool(table.value):
         raise InputError(f"{source}: check and value belong together", hint="Give both or neither.")
+    if (table.also or table.says) and not (table.rule and table.reproduce):
+        raise InputError(
+            f"{source}: also and says belong to a rule that shows it",
+            hint="Give rule and reproduce, or leave them out.",
+        )
     if not table.reproduce and not table.not_shown:
         raise InputError(
             f"{source}: nothing shows it, and not_shown does not say so",
@@ -114,5 +123,24 @@ def applies(advisory: Advisory, *, distribution: str, version: str, check: str, 
         and advisory.check == check
         and advisory.value == value
         and bool(advisory.affected)
+        and SpecifierSet(advisory.affected).contains(Version(version), prereleases=True)
+    )
+
+
+def shown_by(advisory: Advisory, *, distribution: str, version: str, rule: str, message: str) -> bool:
+    """Say whether a finding of ``dayzero audit`` at a build's own files is this wall.
+
+    Args:
+        advisory: The advisory; one that no command shows from released files is never named.
+        distribution: Whose files the finding points at.
+        version: Its version.
+        rule: The rule that found it.
+        message: What it says.
+    """
+    return (
+        advisory.distribution == distribution
+        and bool(advisory.reproduce and advisory.affected)
+        and rule in {advisory.rule, *advisory.also}
+        and advisory.says.casefold() in message.casefold()
         and SpecifierSet(advisory.affected).contains(Version(version), prereleases=True)
     )

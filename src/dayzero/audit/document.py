@@ -91,6 +91,7 @@ def _finding(one: Finding) -> Mapping[str, object]:
         "when": one.when,
         "applies": one.holds.value,
         "refutes": refutes(one),
+        "advisories": list(one.advisories),
     }
 
 
@@ -112,18 +113,27 @@ def _not_checked(one: NotChecked) -> Mapping[str, object]:
 
 def _result(one: Finding) -> Mapping[str, object]:
     level = "error" if refutes(one) else "note" if one.severity in _QUIET else "warning"
-    text = " ".join(part for part in (one.message, f"When: {one.when}." if one.when else "", one.resolution) if part)
+    known = f"Known as {', '.join(one.advisories)}." if one.advisories else ""
+    text = " ".join(
+        part for part in (one.message, f"When: {one.when}." if one.when else "", one.resolution, known) if part
+    )
     places = [place for place in (one.engine, one.library) if place is not None]
     result: dict[str, object] = {
         "ruleId": one.rule,
         "level": level,
         "message": {"text": text},
         "locations": [_physical(place) for place in places[:1]],
-        "properties": {"severity": one.severity.value, "applies": one.holds.value},
+        "properties": finding_properties(one),
     }
     if places[1:]:
         result["relatedLocations"] = [_physical(place) for place in places[1:]]
     return result
+
+
+def finding_properties(one: Finding) -> Mapping[str, object]:
+    """Give what SARIF has no key for."""
+    known = {"advisories": list(one.advisories)} if one.advisories else {}
+    return {"severity": one.severity.value, "applies": one.holds.value, **known}
 
 
 def _physical(place: Place) -> Mapping[str, object]:

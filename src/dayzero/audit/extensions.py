@@ -44,6 +44,11 @@ class Extension:
         """Name the file as a whole."""
         return Place(artifact=self.distribution.files.artifact, file=self.path)
 
+    def lacks(self, torch: Distribution) -> str:
+        """Say what a torch leaves it without."""
+        more = f" and {len(self.missing) - 1} more" if len(self.missing) > 1 else ""
+        return f"{torch} does not export {self.missing[0]}{more}"
+
     @property
     def title(self) -> str:
         """Name it as a report does."""

@@ -38,6 +38,7 @@ class Finding:
         resolution: Which version or flag resolves it, as one imperative sentence.
         when: Under which GPU, model or flag it matters; ``""`` means always.
         applies: Whether ``when`` holds for the subject; looked at for ``PATH``, ``OPT_IN`` and ``UNVERIFIED``.
+        advisories: Ids of the known walls that it is.
     """
 
     rule: str
@@ -48,6 +49,7 @@ class Finding:
     resolution: str
     when: str = ""
     applies: Applies = Applies.UNKNOWN
+    advisories: tuple[str, ...] = ()
 
     @property
     def holds(self) -> Applies:

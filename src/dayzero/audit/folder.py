@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dayzero.audit.document import rule_descriptions, sarif_log
+from dayzero.audit.document import finding_properties, rule_descriptions, sarif_log
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.recipes.model import Launch, Release
 from dayzero.audit.report import leaves_open, refutes
@@ -126,6 +126,7 @@ def _recipe(one: Answered) -> Mapping[str, object]:
                 "when": found.when,
                 "applies": found.holds.value,
                 "refutes": refutes(found),
+                "advisories": list(found.advisories),
             }
             for found in one.findings
         ],
@@ -158,7 +159,7 @@ def _results(one: Answered) -> Sequence[Mapping[str, object]]:
             "level": "error" if refutes(finding) else "warning",
             "message": {"text": _message(one, finding)},
             "locations": [_location(one.file, one.line_of(finding))],
-            "properties": {"severity": finding.severity.value, "applies": finding.holds.value},
+            "properties": finding_properties(finding),
         }
         for finding in one.findings
         if finding.severity not in {Severity.GUARDED, Severity.UNVERIFIED}
@@ -181,7 +182,8 @@ def _message(one: Answered, finding: Finding) -> str:
     places = [str(place) for place in (finding.engine, finding.library) if isinstance(place, Place)]
     shown = f"Shown by {' and '.join(places)}." if places else ""
     what = f"{one.code}: {finding.message}."
-    return " ".join(part for part in (what, finding.resolution, shown) if part)
+    known = f"Known as {', '.join(finding.advisories)}." if finding.advisories else ""
+    return " ".join(part for part in (what, finding.resolution, shown, known) if part)
 
 
 def _location(file: str, line: int) -> Mapping[str, object]:

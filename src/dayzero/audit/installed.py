@@ -1,7 +1,7 @@
 """The set of distributions that is installed together, and its Python modules, read as text and parsed once."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -10,13 +10,13 @@ from typing import TypeVar, cast
 from packaging.utils import canonicalize_name
 
 from dayzero.audit.folded import Text, fold, syntax
-from dayzero.audit.ports import BuildFiles, SearchedFiles, Surveys
+from dayzero.audit.ports import Aside, BuildFiles, SearchedFiles, Surveys
 from dayzero.audit.python_source import Module, module_name
 from dayzero.core.errors import DayzeroError, InputError
 from dayzero.core.verdict import Place
 
 _LARGEST_BYTES = 16 << 20
-_MOST_WHOLE_BYTES = 2 << 20  # of text; its syntax takes some forty times that
+_MOST_WHOLE_BYTES = 1 << 20  # of text; its syntax takes some forty times that
 _Answer = TypeVar("_Answer")
 
 
@@ -63,7 +63,6 @@ class PythonFiles:
     def __init__(self, distributions: tuple[Distribution, ...]) -> None:
         self._distributions = distributions
         self._bytes: dict[str, bytes] = {}
-        self._below: dict[str, Sequence[str]] = {}
         self._holders: dict[tuple[Distribution, bytes], AbstractSet[str]] = {}
         self._parsed: dict[str, Module | Place] = {}
         self._whole: deque[Module] = deque()
@@ -129,20 +128,38 @@ class PythonFiles:
             words: What to look for.
             below: Only this package and what is below it.
         """
-        for name in self._names(below):
-            entry = self.modules[name]
-            if entry.distribution in self._searched:
-                found = any(entry.path in self._holding(entry.distribution, word) for word in words)
+        found: set[str] = set()
+        top = below.split(".", 1)[0]
+        for distribution, own in self._held.items():
+            if top and top not in self._tops[distribution]:
+                continue
+            if distribution in self._searched:
+                holders = (self._holding(distribution, word) for word in words)
+                found.update(own[path] for group in holders for path in group if path in own)
             else:
-                content = self._known(name)
-                found = content is None or any(word in content for word in words)
-            if found:
-                yield name
+                found.update(name for name in own.values() if _within(name, below) and self._may_hold(name, words))
+        yield from sorted((name for name in found if _within(name, below)), key=self._order.__getitem__)
 
     @cached_property
     def _searched(self) -> Mapping[Distribution, SearchedFiles]:
         """Give the distributions whose files can be searched."""
         return {one: one.files for one in self._distributions if isinstance(one.files, SearchedFiles)}
+
+    @cached_property
+    def _held(self) -> Mapping[Distribution, Mapping[str, str]]:
+        """Give the modules of each distribution by their files."""
+        found: dict[Distribution, dict[str, str]] = {}
+        for name, entry in self.modules.items():
+            found.setdefault(entry.distribution, {})[entry.path] = name
+        return found
+
+    @cached_property
+    def _tops(self) -> Mapping[Distribution, AbstractSet[str]]:
+        return {one: {name.split(".", 1)[0] for name in own.values()} for one, own in self._held.items()}
+
+    @cached_property
+    def _order(self) -> Mapping[str, int]:
+        return {name: number for number, name in enumerate(self.modules)}
 
     def _holding(self, distribution: Distribution, word: bytes) -> AbstractSet[str]:
         key = (distribution, word)
@@ -150,11 +167,9 @@ class PythonFiles:
             self._holders[key] = self._searched[distribution].holding(word)
         return self._holders[key]
 
-    def _names(self, below: str) -> Sequence[str]:
-        if below not in self._below:
-            inside = f"{below}."
-            self._below[below] = [one for one in self.modules if not below or one == below or one.startswith(inside)]
-        return self._below[below]
+    def _may_hold(self, name: str, words: tuple[bytes, ...]) -> bool:
+        content = self._known(name)
+        return content is None or any(word in content for word in words)
 
     def text(self, module: str) -> bytes:
         """Read a module's file; nothing where it cannot be read."""
@@ -215,6 +230,7 @@ class Installed:
         others: Its libraries.
         runs: The Python that runs them, ``cp312``; ``""`` where that is not known.
         surveys: Where what surveys of them came to is kept; ``None`` where it is not.
+        aside: Who surveys a half of them meanwhile; ``None`` where nobody does.
         python: The Python modules of all of them.
         answers: What was worked out from it, by who did; see :func:`once`.
     """
@@ -223,6 +239,7 @@ class Installed:
     others: tuple[Distribution, ...]
     runs: str = ""
     surveys: Surveys | None = None
+    aside: Aside | None = None
     python: PythonFiles = field(init=False, repr=False)
     answers: dict[Callable[..., object], object] = field(default_factory=dict, init=False, repr=False)
 
@@ -238,6 +255,10 @@ class Installed:
         """Give a distribution by its name in any spelling, ``None`` where it is not installed."""
         wanted = canonicalize_name(name)
         return next((one for one in self.distributions if one.name == wanted), None)
+
+
+def _within(module: str, package: str) -> bool:
+    return not package or module == package or module.startswith(f"{package}.")
 
 
 def once(work: Callable[[Installed], _Answer]) -> Callable[[Installed], _Answer]:

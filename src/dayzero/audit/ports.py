@@ -1,5 +1,6 @@
 """What audit needs from outside: the files of a build, and readers that know one engine's or library's tables."""
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Protocol, runtime_checkable
 
@@ -46,6 +47,14 @@ class Surveys(Protocol):
 
     def keep(self, key: str, survey: KeptSurvey) -> None:
         """Keep what a survey came to."""
+        ...
+
+
+class Aside(Protocol):
+    """Lets one piece of work be done beside another."""
+
+    def begin(self, work: Callable[[], KeptSurvey]) -> Callable[[], KeptSurvey] | None:
+        """Begin, and give what waits for the outcome; ``None`` where there is nobody beside."""
         ...
 
 

@@ -42,7 +42,7 @@ def audited(rules: Sequence[Rule], subject: Subject, unread: Iterable[NotChecked
         IntegrityError: A file is not the one that its wheel lists.
     """
     said = [*unread, *(one for rule in rules for one in _asked(rule, subject))]
-    findings = dict.fromkeys(one for one in said if isinstance(one, Finding))
+    findings = _each_cause_once(tuple(dict.fromkeys(one for one in said if isinstance(one, Finding))))
     not_checked = tuple(dict.fromkeys(one for one in said if isinstance(one, NotChecked)))
     ordered = tuple(sorted(findings, key=_rank))
     return Audited(
@@ -107,6 +107,18 @@ def _asked(rule: Rule, subject: Subject) -> Iterator[Finding | NotChecked]:
         yield NotChecked(what=rule.question, why=error.message)
     except RecursionError:
         yield NotChecked(what=rule.question, why="the files are nested too deeply")
+
+
+def _each_cause_once(findings: tuple[Finding, ...]) -> Iterator[Finding]:
+    """Leave out what a rule says of the two places at which another one shows worse, so that it cannot be served: one cause."""
+    fatal: dict[tuple[Place | None, Place | None], list[Finding]] = {}
+    for one in filter(refutes, findings):
+        fatal.setdefault((one.engine, one.library), []).append(one)
+    for one in findings:
+        both = one.engine is not None and one.library is not None
+        others = fatal.get((one.engine, one.library), ()) if both else ()
+        if not any(_ORDER[other.severity] < _ORDER[one.severity] and other.rule != one.rule for other in others):
+            yield one
 
 
 def _rank(finding: Finding) -> tuple[int, int, str, str]:

@@ -75,6 +75,8 @@ def _finding(one: Finding, width: int) -> Iterator[str]:
     for place in (one.engine, one.library):
         if place is not None:
             yield from _place(place)
+    if one.advisories:
+        yield f"    known as {', '.join(one.advisories)}"
     if one.resolution:
         yield from _wrapped(f"-> {one.resolution}", width, indent="    ", hanging="       ")
 

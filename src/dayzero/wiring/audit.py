@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -20,9 +20,11 @@ from dayzero.adapters.artifact_range import open_url
 from dayzero.adapters.given_builds import InstalledFiles
 from dayzero.adapters.hub_config import HubConfigs, HubName, hub_name
 from dayzero.adapters.survey_file import SurveyFolder
+from dayzero.adapters.survey_fork import ForkedSurvey
 from dayzero.audit.architectures import ModelRegistry, architectures_of
 from dayzero.audit.finding import NotChecked
 from dayzero.audit.installed import Distribution, Installed
+from dayzero.audit.known_walls import with_advisories
 from dayzero.audit.model import FactTable
 from dayzero.audit.report import Audited, audited
 from dayzero.audit.requirements import asked_by
@@ -31,6 +33,7 @@ from dayzero.core.accelerators import accelerator
 from dayzero.core.errors import DayzeroError, InputError, IntegrityError
 from dayzero.core.hardware import System, parse_system
 from dayzero.wiring.collector import uncollected
+from dayzero.wiring.definitions import advisories
 from dayzero.wiring.installed import load, named
 from dayzero.wiring.settings import cache_folder, hub_endpoint, hub_offline, hub_token, python_executable
 
@@ -155,7 +158,16 @@ def answered(question: Question, progress: Callable[[str], None]) -> tuple[Audit
         subject, missing = subject_of(question, progress)
         progress("asking the rules")
         asked = rules()
-        return audited(asked, subject, missing), subject, asked
+        return put_to(asked, subject, missing), subject, asked
+
+
+def put_to(asked: Sequence[Rule], subject: Subject, missing: Iterable[NotChecked]) -> Audited:
+    """Put rules to a subject, and name what they find where it is a known wall.
+
+    Raises:
+        IntegrityError: A file is not the one that its wheel lists.
+    """
+    return with_advisories(audited(asked, subject, missing), subject.installed, advisories())
 
 
 def subject_of(question: Question, progress: Callable[[str], None]) -> tuple[Subject, tuple[NotChecked, ...]]:
@@ -255,7 +267,8 @@ class Builds:
                 files = NoFiles(f"{name} {version}")
                 others[name] = Distribution(name=name, version=version, requires=(), files=files)
         runs = next(filter(None, map(_python_of, (self._question.engine, *self._question.beside))), "")
-        return Installed(engine=engine, others=tuple(others.values()), runs=runs, surveys=self._surveys)
+        beside = tuple(others.values())
+        return Installed(engine=engine, others=beside, runs=runs, surveys=self._surveys, aside=ForkedSurvey())
 
     def _named(self, question: Question) -> tuple[Distribution, dict[str, Distribution]]:
         frozen = (f"{one}=={self._frozen[one]}" for one in ENGINES if one in self._frozen)

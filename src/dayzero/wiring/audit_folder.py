@@ -11,13 +11,13 @@ from dayzero.audit.finding import NotChecked
 from dayzero.audit.folder import LEFT_OPEN, Answered, FolderAudit
 from dayzero.audit.recipes.model import Launch, NoRecipe, Release, UnknownCode, Unstated, Word
 from dayzero.audit.recipes.read import read
-from dayzero.audit.report import Audited, audited
+from dayzero.audit.report import Audited
 from dayzero.audit.rules import Rule, Subject
 from dayzero.core.errors import DayzeroError, InputError, RemoteError
 from dayzero.core.hardware import System, parse_system
 from dayzero.core.pins import HubRevision
 from dayzero.core.verdict import Undecided
-from dayzero.wiring.audit import ENGINES, Builds, Question, model_of, on_hub, rules
+from dayzero.wiring.audit import ENGINES, Builds, Question, model_of, on_hub, put_to, rules
 from dayzero.wiring.collector import uncollected
 
 _PACKAGE = "package.toml"
@@ -188,7 +188,7 @@ def _of_release(
 
 
 def _asked(asked: tuple[Rule, ...], subject: Subject, builds: Builds, one: _Described) -> Audited:
-    return audited(asked, subject, (*builds.missing, *(NotChecked(what=LEFT_OPEN, why=gap) for gap in _gaps(one))))
+    return put_to(asked, subject, (*builds.missing, *(NotChecked(what=LEFT_OPEN, why=gap) for gap in _gaps(one))))
 
 
 def _gaps(one: _Described) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dayzero.audit.conditions import met
 from dayzero.audit.finding import NotChecked
 from dayzero.audit.installed import Installed
 from dayzero.audit.model import Unread
-from dayzero.audit.report import Audited, audited
+from dayzero.audit.report import Audited
 from dayzero.audit.requirements import asked_by
 from dayzero.audit.rules import Rule
 from dayzero.core.errors import InputError, RemoteError
@@ -24,7 +24,7 @@ from dayzero.evidence.ledger import LEDGER_NAME
 from dayzero.evidence.model import Claim
 from dayzero.evidence.state import Standing
 from dayzero.evidence.subject import recipe_digest
-from dayzero.wiring.audit import ENGINES, Builds, Question, index, model_of, registry, rules
+from dayzero.wiring.audit import ENGINES, Builds, Question, index, model_of, put_to, registry, rules
 from dayzero.wiring.collector import uncollected
 from dayzero.wiring.definitions import package_file
 from dayzero.wiring.plugins import engine, engine_names
@@ -164,7 +164,7 @@ def _candidate(  # noqa: PLR0913  (what one release is asked with)
         builds = Builds(Question(engine=spec, beside=own, env=dict(recipe.env), offline=offline), _silent)
         system = recipe.system if recipe.system.accelerators else None
         subject = builds.subject(model[0], system, recipe.flags)
-        found = audited(asked, subject, (*builds.missing, *model[1]))
+        found = put_to(asked, subject, (*builds.missing, *model[1]))
     except (InputError, RemoteError) as error:
         return Candidate(version=version, verdict=Undecided(error.message)), None
     made = Candidate(

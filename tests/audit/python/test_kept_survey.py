@@ -1,6 +1,7 @@
 """A survey whose outcome is kept looks only where something is lacking, and finds the same."""
 
 import hashlib
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from dayzero.audit import installed as files_installed
 from dayzero.audit.finding import Finding
 from dayzero.audit.installed import Installed
 from dayzero.audit.model import KeptSurvey
+from dayzero.audit.python import kept_survey
 
 ENGINE = {
     "eng/__init__.py": "",
@@ -107,3 +109,53 @@ def test_folding_every_tree_that_is_not_walked_changes_no_finding(monkeypatch: p
     whole = findings(pair(ENGINE, LIBRARY))
     monkeypatch.setattr(files_installed, "_MOST_WHOLE_BYTES", 0)
     assert findings(pair(ENGINE, LIBRARY)) == whole
+
+
+class Beside:
+    """Implements ``audit.ports.Aside``: what is begun is done when it is asked for, as if another had done it meanwhile."""
+
+    def __init__(self, *, free: bool = True) -> None:
+        self._free = free
+        self.told: list[KeptSurvey] = []
+
+    def begin(self, work: Callable[[], KeptSurvey]) -> Callable[[], KeptSurvey] | None:
+        def waited() -> KeptSurvey:
+            self.told.append(work())
+            return self.told[-1]
+
+        return waited if self._free else None
+
+
+TORN_LIBRARY = {**LIBRARY, "lib/torn.py": "def (\n"}
+LATE = {
+    **ENGINE,
+    "eng/z.py": "import lib.torn\nimport lib\ndef late():\n    from lib.torn import this\n    return lib.gone_late()\n",
+}
+
+
+@pytest.mark.parametrize("size", [1, 250, 1 << 20])
+@pytest.mark.parametrize("free", [True, False])
+def test_two_halves_find_what_the_whole_does(monkeypatch: pytest.MonkeyPatch, size: int, *, free: bool) -> None:
+    monkeypatch.setattr(kept_survey, "_WORTH_BYTES", size)
+    made, beside = pair(LATE, TORN_LIBRARY), Beside(free=free)
+    whole, halves = Kept(), Kept()
+    parts = [replace(one, files=Searched(one.files)) for one in made.distributions]
+    first = Installed(engine=parts[0], others=(parts[1],), surveys=whole)
+    second = Installed(engine=parts[0], others=(parts[1],), surveys=halves, aside=beside)
+    assert findings(second) == findings(first)
+    assert halves == whole
+    assert len(beside.told) == (free and size < 1 << 20)
+    assert all(set(one.lacking) < {"eng.bad", "eng.call", "eng.z"} for one in beside.told)
+
+
+def test_what_the_other_half_does_not_tell_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_survey, "_WORTH_BYTES", 1)
+
+    class Silent(Beside):
+        def begin(self, _: Callable[[], KeptSurvey]) -> Callable[[], KeptSurvey] | None:
+            return lambda: KeptSurvey(lacking=(), probing=(), unread=(), found="")
+
+    made = pair(LATE, TORN_LIBRARY)
+    said = findings(Installed(engine=made.engine, others=made.others, aside=Silent()))
+    assert not any("gone_late" in one.message for one in said)
+    assert any("gone" in one.message for one in said)

@@ -1,5 +1,7 @@
 """One row a shape: what an engine writes, what its library has, and what must be said of it."""
 
+import textwrap
+
 import pytest
 from tests.audit.python.packages import RULES, distribution, findings, pair, seen
 
@@ -13,6 +15,16 @@ F = "def f(a, *, b=1): ..."
 K = "class K:\n    def __init__(self, size): ...\n    def go(self, *, fast=False): ..."
 
 HARMFUL = {
+    "a missing attribute of an object that is made here, whatever the type checker is told": (
+        "from lib import K\ndef g():\n    return K(1).tag  # type: ignore",
+        K,
+        "python-member path eng/run.py:3",
+    ),
+    "a missing attribute of a module, whatever the type checker is told": (
+        "import lib\ndef g():\n    return lib.gone  # type: ignore",
+        F,
+        "python-name path eng/run.py:3",
+    ),
     "a missing name": ("def g():\n    from lib import gone", F, "python-name path eng/run.py:2"),
     "a missing module": ("def g():\n    import lib.gone", F, "python-name path eng/run.py:2"),
     "a missing attribute of a module": ("import lib\ndef g():\n    lib.gone()", F, "python-name path eng/run.py:3"),
@@ -171,6 +183,14 @@ HARMLESS = {
 }
 
 SILENT = {
+    "an object of an annotated class, where the type checker is told not to look": (
+        "import lib\nclass P:\n    def __init__(self, k: lib.K):\n        self.k = k\n    def g(self):\n        return self.k.tag  # type: ignore",
+        K,
+    ),
+    "the same of one of two annotated classes": (
+        "from typing import Union\nfrom lib import K, L\nT = Union[K, L]\ndef g(t: T):\n    return t.tag  # type: ignore[attr-defined]",
+        "class K: ...\nclass L: ...",
+    ),
     "an implicit module attribute": ("import lib\nlib.__file__\nlib.__path__", F),
     "a method that is bound anew": (
         "from lib import K\nk = K(1)\nk.go = None\ndef g():\n    k.go(anything=1)",
@@ -369,6 +389,56 @@ def test_what_a_start_calls_stops_it_only_on_the_gpus_that_it_is_for() -> None:
     engine = type(installed)(engine=vllm, others=installed.others)
     assert seen(engine, capability=(10, 3)) == ["python-name start vllm/run.py:4"]
     assert seen(engine, capability=(8, 0)) == ["python-name path vllm/run.py:4"]
+
+
+WARMED = """
+    import lib
+    from eng.platform import current
+    def run(config, skipped):
+        {before}
+        {call}
+    def compile_or_warm_up_model(config):
+        {way}
+            run(config, current.skipped())
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "call", "way", "severity"),
+    [
+        ("kw = {}", "lib.f(1, c=2)", "if True:", "start"),
+        ("kw = {'c': 1}", "lib.f(1, **kw)", "if True:", "start"),
+        ("kw = {}; kw['c'] = 1", "lib.f(1, **kw)", "if True:", "start"),
+        ("kw = {}\n    if skipped: kw['c'] = 1", "lib.f(1, **kw)", "if True:", "path"),
+        ("kw = {'d': 1}\n    if skipped: kw['c'] = 1", "lib.f(1, **kw)", "if True:", "start"),
+        ("kw = {}\n    if skipped: kw['c'] = 1", "lib.f(**kw)", "if True:", "start"),
+        ("kw = {}", "lib.f(1, c=2)", "if config.backend == 'fast':", "path"),
+        ("kw = {}", "lib.f(1, c=2)", "if config.backend == 'fast' and config.size > 2:", "path"),
+        ("kw = {}", "lib.f(1, c=2)", "if config.size > 2:", "start"),
+        ("kw = {}", "lib.f(1, c=2)", "if config.backend != 'fast':", "start"),
+        ("kw = {}", "lib.f(1, c=2)", "if config.device == 'cuda':", "start"),
+        ("kw = {}", "lib.f(1, c=2)", "if not (config.backend != 'fast' or config.size > 2):", "path"),
+        (
+            "kw = {}",
+            "lib.f(1, c=2)",
+            "if config.backend != 'fast' or config.size > 2: return\n    if True:",
+            "path",
+        ),
+    ],
+)
+def test_what_only_some_starts_give_or_get_to_stops_none_for_certain(
+    before: str, call: str, way: str, severity: str
+) -> None:
+    text = textwrap.dedent(WARMED).format(before=before, call=call, way=way)
+    vllm = distribution("vllm", "1.0", {"vllm/__init__.py": "", "vllm/run.py": text})
+    engine = Installed(engine=vllm, others=pair("", F).others)
+    assert [one.severity.value for one in findings(engine)] == [severity]
+
+
+def test_the_words_of_a_name_that_is_made_of_itself_are_gathered_once() -> None:
+    steps = "\n".join(f"    x = (x + {n}) * x - x" for n in range(40))
+    text = f"import lib\ndef g(x):\n{steps}\n    if x:\n        lib.gone()\n"
+    assert seen(pair(text, F)) == ["python-name path eng/run.py:44"]
 
 
 CHOSEN = """

@@ -10,6 +10,7 @@ from dayzero.audit.finding import Applies
 from dayzero.audit.python.context import Condition
 from dayzero.audit.python_source import last_name
 
+_ANY_START = frozenset({"cuda", "__main__"})  # values that every start on these GPUs has
 _LONGEST = 90
 # sm120, sm_90, SM100, and inside a class's name: FlashInferSM120Attention.
 _SM = re.compile(r"(?:(?<![A-Za-z0-9])[sS][mM]_?|(?<=[a-z])SM)(\d{2,3})(?![0-9])")
@@ -165,6 +166,31 @@ def otherwise_chosen(conditions: Iterable[Condition], subject: Served) -> str:
             case _:
                 continue
     return ""
+
+
+def one_value_asked(conditions: Iterable[Condition]) -> bool:
+    """Say whether something must have one value of many, as a backend that is asked for by name: no start does so by itself."""
+    return any(_is_one_value(test, holds=holds) for one in conditions for test, holds in _certain(one.test, one.holds))
+
+
+def _is_one_value(test: ast.expr, *, holds: bool) -> bool:
+    match test:
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str() as word)]):
+            return isinstance(op, ast.Eq) == holds and word not in _ANY_START
+        case _:
+            return False
+
+
+def _certain(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, bool]]:  # noqa: FBT001  (as a condition has it)
+    """Give the parts of a test of which each must have its answer."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            yield from _certain(inner, not holds)
+        case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) == holds:
+            for one in values:
+                yield from _certain(one, holds)
+        case _:
+            yield test, holds
 
 
 def _plain(word: str) -> str:

@@ -42,7 +42,8 @@ class Context:
 
     def given(self, test: ast.expr, *, holds: bool) -> "Context":
         """Go on under one more condition."""
-        return replace(self, conditions=(*self.conditions, Condition(test, holds, self.scope)))
+        conditions = (*self.conditions, Condition(test, holds, self.scope))
+        return Context(self.scope, conditions, self.caught, self.foreseen)
 
     def catching(self, names: frozenset[str], foreseen: frozenset[str]) -> "Context":
         """Go on where more exceptions are caught."""
@@ -79,6 +80,12 @@ def suppressed(node: ast.With | ast.AsyncWith) -> frozenset[str]:
 def leaves(body: list[ast.stmt]) -> bool:
     """Say whether a block never runs on into what follows it."""
     return bool(body) and isinstance(body[-1], _LEAVES)
+
+
+def exclude(one: Context, other: Context) -> bool:
+    """Say whether two lines stand in opposite branches of one test."""
+    answers = {id(condition.test): condition.holds for condition in one.conditions}
+    return any(answers.get(id(condition.test), condition.holds) != condition.holds for condition in other.conditions)
 
 
 def _names(node: ast.expr | None) -> set[str]:

@@ -1,9 +1,8 @@
 """Answer conditions from the installed files: is a capability probe true or false on this build, and what does it probe?"""
 
 import ast
-import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -13,6 +12,7 @@ from dayzero.audit.python.bindings import FUNCTIONS
 from dayzero.audit.python.context import caught_by
 from dayzero.audit.python.evaluate import value_of
 from dayzero.audit.python.scope import Scope
+from dayzero.audit.python.substitution import Names, substituted, unpacked
 from dayzero.audit.python.values import (
     Absent,
     Choice,
@@ -32,7 +32,6 @@ _MOST_DEEP = 6
 _MOST_ROUNDS = 32
 _LONGEST_NAME = 80
 
-Names: TypeAlias = Mapping[str, ast.expr]
 Answer: TypeAlias = bool | None
 
 
@@ -58,6 +57,7 @@ class Gates:
     _known: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _because: dict[tuple[str, str], tuple[Absent, ...]] = field(default_factory=dict)
     _words: dict[tuple[str, str, int], frozenset[str]] = field(default_factory=dict)
+    _names: dict[tuple[str, int, str, str, int], frozenset[str]] = field(default_factory=dict)
 
     def truth(  # noqa: PLR0911  (one answer a kind of test)
         self, test: ast.expr, scope: Scope, names: Names, depth: int = _MOST_DEEP
@@ -124,6 +124,12 @@ class Gates:
         return frozenset(found)
 
     def _words_of_name(self, name: str, scope: Scope, depth: int) -> frozenset[str]:
+        key = (scope.module.name, scope.node.lineno if scope.node else 0, scope.qualname, name, depth)
+        if key not in self._names:
+            self._names[key] = self._words_bound(name, scope, depth)
+        return self._names[key]
+
+    def _words_bound(self, name: str, scope: Scope, depth: int) -> frozenset[str]:
         at: Scope | None = scope
         while at is not None and name not in at.names.found:
             at = at.around
@@ -155,7 +161,7 @@ class Gates:
         return self._words[key]
 
     def _value(self, node: ast.expr, scope: Scope, names: Names) -> Value:
-        closed = _Substitute(names).visit(copy.deepcopy(node)) if names else node
+        closed = substituted(node, names)
         if isinstance(closed, ast.Call) and last_name(closed.func) == "find_spec" and closed.args:
             match closed.args[0]:
                 case ast.Constant(value=str() as module):
@@ -228,7 +234,7 @@ class Gates:
                 return None
         if not isinstance(rounds, ast.List | ast.Tuple) or len(rounds.elts) > _MOST_ROUNDS:
             return None
-        each = ({**names, **_unpacked(target, one)} for one in rounds.elts)
+        each = ({**names, **unpacked(target, one)} for one in rounds.elts)
         answers = [self.truth(inner, scope, known, depth - 1) for known in each]
         return stop if stop in answers else None if None in answers else not stop
 
@@ -320,7 +326,7 @@ class Gates:
             case ast.Raise():
                 return _Outcome(frozenset(), runs_on=False)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                names[name] = _Substitute(names).visit(copy.deepcopy(value))
+                names[name] = substituted(value, names)
             case ast.If(test=test, body=body, orelse=orelse):
                 return self._if(self.truth(test, scope, names, depth), (body, orelse), scope, names, depth)
             case ast.Try(body=body, handlers=handlers):
@@ -362,30 +368,11 @@ class Gates:
             return _Outcome(inner.answers, runs_on=True)
         answers: frozenset[Answer] = frozenset()
         for element in rounds.elts:
-            outcome = self._block(body, scope, {**names, **_unpacked(target, element)}, depth)
+            outcome = self._block(body, scope, {**names, **unpacked(target, element)}, depth)
             answers |= outcome.answers
             if not outcome.runs_on:
                 return _Outcome(answers, runs_on=False)
         return _Outcome(answers, runs_on=True)
-
-
-class _Substitute(ast.NodeTransformer):
-    def __init__(self, names: Names) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Put in what a name stands for."""
-        return copy.deepcopy(self._names[node.id]) if node.id in self._names else node
-
-
-def _unpacked(target: ast.expr, element: ast.expr) -> dict[str, ast.expr]:
-    match target, element:
-        case ast.Name(id=name), _:
-            return {name: element}
-        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-            return {one.id: value for one, value in zip(targets, values, strict=True) if isinstance(one, ast.Name)}
-        case _:
-            return {}
 
 
 def _either(outcomes: Iterable[_Outcome]) -> _Outcome:

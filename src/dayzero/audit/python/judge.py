@@ -18,6 +18,7 @@ from dayzero.audit.python.conditions import (
     model_applies,
     model_of,
     named_by_model,
+    one_value_asked,
     otherwise_chosen,
     words_of,
 )
@@ -218,6 +219,8 @@ def _at_start(study: Study, lack: Lack, way: Way, subject: Served) -> _Judgement
             return None
     if any(_off_by_default(study, flag) for flag in flags_of(conditions)) or study.defaults.closing(conditions):
         return None
+    if one_value_asked(way.conditions) or _sometimes(study, lack):
+        return None
     if any(
         not _says_gpu(one) and study.gates.truth(one.test, one.scope, {}) is None for one in lack.context.conditions
     ):
@@ -226,6 +229,19 @@ def _at_start(study: Study, lack: Lack, way: Way, subject: Served) -> _Judgement
     through = f"; every start calls it from {way.through[0]}" if way.through else ""
     severity = Severity.PATH if applies is Applies.NO else Severity.START
     return _Judgement(severity=severity, because=through, when=gpu, applies=applies)
+
+
+def _sometimes(study: Study, lack: Lack) -> bool:
+    """Say whether a call fits unless it is given a keyword, and whether it is given each of these only under a condition."""
+    if not isinstance(lack.what, Misfit) or not lack.keywords or lack.what.missing or lack.what.surplus:
+        return False
+    return all(
+        any(
+            one not in lack.context.conditions and study.gates.truth(one.test, one.scope, {}) is not one.holds
+            for one in word.context.conditions
+        )
+        for word in lack.keywords
+    )
 
 
 def _says_gpu(condition: Condition) -> bool:

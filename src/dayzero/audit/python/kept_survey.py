@@ -6,12 +6,14 @@ surveyed again, and where they do not give the same again, all are.
 
 import ast
 import hashlib
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from dayzero.audit.installed import Distribution, Installed, PythonFiles
 from dayzero.audit.model import KeptSurvey
-from dayzero.audit.ports import SearchedFiles
+from dayzero.audit.ports import Aside, SearchedFiles
 from dayzero.audit.python.context import Context
 from dayzero.audit.python.gates import Gates
 from dayzero.audit.python.lanes import Lane, closed_lanes
@@ -20,6 +22,8 @@ from dayzero.audit.python.values import Absent
 from dayzero.audit.python.world import World
 from dayzero.audit.python_source import Module
 from dayzero.core.verdict import Place
+
+_WORTH_BYTES = 1 << 20  # of text: a survey of less takes less than half a second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,30 +70,61 @@ def surveyed(installed: Installed, asking: Asking) -> Surveyed:
         found = _survey(installed.python, asking, kept)
         if _in_few_words(found) == kept:
             return found
-    every = KeptSurvey(lacking=asking.speaking, probing=asking.speaking, unread=asking.speaking, found="")
-    found = _survey(installed.python, asking, every)
+    found = _survey(installed.python, asking, _everywhere(asking.speaking), installed.aside)
     if installed.surveys is not None and key:
         installed.surveys.keep(key, _in_few_words(found))
     return found
 
 
-def _survey(python: PythonFiles, asking: Asking, where: KeptSurvey) -> Surveyed:
+def _everywhere(modules: tuple[str, ...]) -> KeptSurvey:
+    """Ask for a survey of modules of which nothing is known yet."""
+    return KeptSurvey(lacking=modules, probing=modules, unread=modules, found="")
+
+
+def _survey(python: PythonFiles, asking: Asking, where: KeptSurvey, aside: Aside | None = None) -> Surveyed:
+    """Survey; with somebody aside, let him find out where something is lacking in one half meanwhile."""
+    first, rest = _halves(python, asking.speaking) if aside is not None else ((), ())
+    begun = aside.begin(lambda: _in_few_words(_survey(python, asking, _everywhere(rest)))) if aside and rest else None
+    if begun is not None:
+        where = _everywhere(first)
     world = World(python, asking.packages, frozenset(asking.speaking))
-    lacks: list[Lack] = []
-    for name in where.lacking:
-        lacks += Survey(world, asking.targets).module(name)
-        world.settle()
     gates = Gates(world)
-    lanes = tuple(closed_lanes(world, gates, asking.packages, where.probing))
-    asked = (*where.unread, *sorted(python.unparsed(asking.targets)))
-    parsed = ((name, python.parsed(name)) for name in dict.fromkeys(asked))
+    lacks = _lacks(world, asking, where)
+    lanes = list(closed_lanes(world, gates, asking.packages, where.probing))
+    asked = where.unread
+    if begun is not None:
+        told = begun()
+        lacks += _lacks(world, asking, told)
+        lanes += closed_lanes(world, gates, asking.packages, told.probing)
+        asked += told.unread
+    tops = asking.targets
+    held = {name: python.parsed(name) for name in dict.fromkeys(asked)}
+    torn = {name: python.parsed(name) for name in sorted(python.unparsed(tops))}
+    own = {name: one for name, one in held.items() if name not in torn}
     return Surveyed(
         world=world,
         gates=gates,
         lacks=tuple(lacks),
-        lanes=lanes,
-        unread=tuple((name, one) for name, one in parsed if not isinstance(one, Module)),
+        lanes=tuple(lanes),
+        unread=tuple((name, one) for name, one in {**own, **torn}.items() if not isinstance(one, Module)),
     )
+
+
+def _lacks(world: World, asking: Asking, where: KeptSurvey) -> list[Lack]:
+    found: list[Lack] = []
+    for name in where.lacking:
+        found += Survey(world, asking.targets).module(name)
+        world.settle()
+    return found
+
+
+def _halves(python: PythonFiles, modules: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Cut modules in two of about the same length of text, in their order: neighbours ask each other."""
+    lengths = list(accumulate(len(python.text(one)) for one in modules))
+    if not lengths or lengths[-1] < _WORTH_BYTES:
+        return modules, ()
+    cut = bisect_left(lengths, lengths[-1] // 2) + 1
+    return modules[:cut], modules[cut:]
 
 
 def _key(installed: Installed, asking: Asking) -> str:

@@ -29,6 +29,8 @@ class Loads:
     packages: frozenset[str]
     _importers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _models: dict[str, str] = field(default_factory=dict)
+    _spelled: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _owned: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
 
     def for_others(self, module: str, subject: Served) -> tuple[str, ...]:
         """Name the other models whose files alone lead to a module; none where another way may lead there, or is not known."""
@@ -55,13 +57,16 @@ class Loads:
     def _own(self, subject: Served) -> frozenset[str]:
         """Name the model's own files, and those of other models that they take something from."""
         models = self._by_module()
-        found = {name for name, model in models.items() if model_applies(model, subject) is not Applies.NO}
-        waiting = list(found)
-        while waiting:
-            lent = {one for one in self._asked(waiting.pop()) if one in models} - found
-            found |= lent
-            waiting += lent
-        return frozenset(found)
+        own = frozenset(one for one in set(models.values()) if model_applies(one, subject) is not Applies.NO)
+        if own not in self._owned:
+            found = {name for name, model in models.items() if model in own}
+            waiting = list(found)
+            while waiting:
+                lent = {one for one in self._asked(waiting.pop()) if one in models} - found
+                found |= lent
+                waiting += lent
+            self._owned[own] = frozenset(found)
+        return self._owned[own]
 
     def _by_module(self) -> Mapping[str, str]:
         """Give the model of each module that belongs to one; what lies beside models and is none is left out."""
@@ -93,8 +98,11 @@ class Loads:
         beside = (name for name in python.modules if name.rpartition(".")[0] == parent and not self._is_package(name))
         yield from (one for one in (parent, *beside) if one != module and _WORKED_OUT.search(python.text(one)))
 
-    def _asked(self, name: str) -> Iterator[str]:
-        return spelled(self.world.python.text(name), name, package=self._is_package(name), margin=False)
+    def _asked(self, name: str) -> tuple[str, ...]:
+        if name not in self._spelled:
+            found = spelled(self.world.python.text(name), name, package=self._is_package(name), margin=False)
+            self._spelled[name] = tuple(dict.fromkeys(found))
+        return self._spelled[name]
 
     def _is_package(self, name: str) -> bool:
         return self.world.python.modules[name].path.endswith("__init__.py")

@@ -86,6 +86,8 @@ class Reach:
     _classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _margin: set[str] = field(default_factory=set)
     _calling: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _at_margin: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _loading: dict[frozenset[str], "Reach"] = field(default_factory=dict)
 
     def imported(self, module: str) -> Way | None:
         """Say how a start imports a module without any condition; ``None`` where it is not shown to."""
@@ -101,8 +103,11 @@ class Reach:
         roots = frozenset(one for name in architectures for one in self._holders(name))
         if not roots:
             return None
-        startup = Startup(modules=roots, functions=frozenset())
-        return Reach(self.world, self.packages, startup, self.calls).imported(module)
+        if roots not in self._loading:
+            loading = Reach(self.world, self.packages, Startup(modules=roots, functions=frozenset()), self.calls)
+            loading._at_margin = self._at_margin
+            self._loading[roots] = loading
+        return self._loading[roots].imported(module)
 
     def _holders(self, name: str) -> tuple[str, ...]:
         """Name the modules that define a class, without those for another maker's GPUs."""
@@ -161,10 +166,15 @@ class Reach:
             name = waiting.pop()
             if name in modules and name not in self._margin and name.split(".", 1)[0] in self.packages:
                 self._margin.add(name)
-                text = _at_margin(self.world.python.text(name))
-                for asked in spelled(text, name, package=modules[name].path.endswith("__init__.py")):
-                    waiting += with_parents(asked)
+                waiting += (one for asked in self._spelled(name) for one in with_parents(asked))
         return self._margin
+
+    def _spelled(self, name: str) -> tuple[str, ...]:
+        if name not in self._at_margin:
+            package = self.world.python.modules[name].path.endswith("__init__.py")
+            text = _at_margin(self.world.python.text(name))
+            self._at_margin[name] = tuple(dict.fromkeys(spelled(text, name, package=package)))
+        return self._at_margin[name]
 
     def _importers(self, module: str) -> Iterator[tuple[str, int]]:
         """Name the modules that import one at their top level, under no condition; what is below it imports it too."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeGuard
 
 from dayzero.audit.python.bindings import FUNCTIONS, Definer
-from dayzero.audit.python.context import Condition, Context, caught_by, leaves, suppressed
+from dayzero.audit.python.context import Condition, Context, caught_by, exclude, leaves, suppressed
 from dayzero.audit.python.evaluate import value_of
 from dayzero.audit.python.scope import Scope
 from dayzero.audit.python.signatures import Arguments, Misfit, misfit
@@ -18,15 +18,17 @@ from dayzero.audit.python.values import (
     Instance,
     ModuleValue,
     Opaque,
-    Partial,
     Value,
+    callables,
     home_of,
+    only_promised,
 )
 from dayzero.audit.python.world import World, import_source
 from dayzero.audit.python_source import Module, last_name, nodes_of, statements_of
 from dayzero.core.verdict import Place
 
 _STORED = re.compile(rb"\.([A-Za-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
+_IGNORED = re.compile(r"#\s*(?:type|pyright|ty):\s*ignore\b")
 _PROBES = {"hasattr", "getattr", "find_spec", "supports_kw", "signature"}
 
 
@@ -206,6 +208,8 @@ class Survey:
         if attr in self._stored and not isinstance(inner, ast.Name):
             return
         owner = self._narrowed(inner, context)
+        if only_promised(owner) and _disowned(context.scope.module, node):
+            return
         if isinstance(owner, ModuleValue | ClassValue | Instance):
             if self._targeted(home_of(owner)) and not (attr in self._stored and isinstance(owner, Instance)):
                 self._note(self.world.attribute(owner, attr), node.lineno, context)
@@ -241,7 +245,7 @@ class Survey:
         match ways:
             case [(Absent(lazy=True) as absent, _)]:
                 self._note(absent, node.lineno, context)
-            case _ if any(self._targeted(home_of(one)) for callee, _ in ways for one in _among(callee)):
+            case _ if any(self._targeted(home_of(one)) for callee, _ in ways for one in callables(callee)):
                 self._hold(node, ways, context)
 
     def _hold(self, node: ast.Call, ways: list[tuple[Value, Context]], context: Context) -> None:
@@ -249,7 +253,7 @@ class Survey:
         keywords, more = self._keywords(node, context)
         first: Lack | None = None
         for callee, way in ways:
-            with_it = [one for one in keywords if not _exclude(one.context, way)]
+            with_it = [one for one in keywords if not exclude(one.context, way)]
             given = Arguments(
                 positional=sum(1 for one in node.args if not isinstance(one, ast.Starred)),
                 keywords=tuple(one.name for one in with_it),
@@ -271,7 +275,7 @@ class Survey:
             for one in bound
             if isinstance(one.statement, ast.Assign) and id(one.statement) in self._contexts
         ]
-        ways = [(value, way) for value, way in chosen if not _exclude(way, context)]
+        ways = [(value, way) for value, way in chosen if not exclude(way, context)]
         return ways if len(bound) == len(chosen) > 1 and ways else [(self._callee(node, context), context)]
 
     def _callee(self, node: ast.Call, context: Context) -> Value:
@@ -306,7 +310,7 @@ class Survey:
                 return None
             case ast.Name(id=name) if context.scope.function is not None:
                 built = self._built(name, context.scope)
-                return built and [one for one in built if not _exclude(one.context, context)]
+                return built and [one for one in built if not exclude(one.context, context)]
             case _:
                 return None
 
@@ -371,10 +375,9 @@ class Survey:
             self.lacks.append(Lack(value, context, line, raised))
 
 
-def _exclude(one: Context, other: Context) -> bool:
-    """Say whether two lines stand in opposite branches of one test."""
-    answers = {id(condition.test): condition.holds for condition in one.conditions}
-    return any(answers.get(id(condition.test), condition.holds) != condition.holds for condition in other.conditions)
+def _disowned(module: Module, node: ast.Attribute) -> bool:
+    """Say whether the author tells the type checker not to look: what is promised of the object is not all that it has."""
+    return any(_IGNORED.search(module.text.line(line)) for line in {node.lineno, node.end_lineno or node.lineno})
 
 
 def _all_of(test: ast.expr) -> Iterator[ast.expr]:
@@ -387,13 +390,3 @@ def _all_of(test: ast.expr) -> Iterator[ast.expr]:
 
 def _asks_isinstance(test: ast.expr) -> TypeGuard[ast.Call]:
     return isinstance(test, ast.Call) and last_name(test.func) == "isinstance" and len(test.args) == 2  # noqa: PLR2004
-
-
-def _among(value: Value) -> tuple[Value, ...]:
-    match value:
-        case Choice(among=among):
-            return tuple(inner for one in among for inner in _among(one))
-        case Partial(of=of):
-            return _among(of)
-        case _:
-            return (value,)

@@ -116,3 +116,20 @@ def home_of(value: Value) -> str:
             return of.module.name
         case _:
             return ""
+
+
+def callables(value: Value) -> tuple[Value, ...]:
+    """Give all that may be called where a value is, what a partial call is of included."""
+    match value:
+        case Choice(among=among):
+            return tuple(inner for one in among for inner in callables(one))
+        case Partial(of=of):
+            return callables(of)
+        case _:
+            return (value,)
+
+
+def only_promised(value: Value) -> bool:
+    """Say whether a value is, or may be, an object that is known by an annotation alone: it may be of a derived class."""
+    among = value.among if isinstance(value, Choice) else (value,)
+    return any(isinstance(one, Instance) and not one.exact for one in among)

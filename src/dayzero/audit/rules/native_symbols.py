@@ -10,6 +10,7 @@ from typing import Final
 
 from dayzero.audit.extensions import Extension, extensions
 from dayzero.audit.finding import Finding, NotChecked
+from dayzero.audit.installed import Distribution
 from dayzero.audit.python.unloaded import unloaded
 from dayzero.audit.rules import Subject
 
@@ -27,11 +28,11 @@ class NativeSymbols:
             at = f" ({place.file})" if place.file else ""
             yield NotChecked(f"{self.question}{at}", place.quote, needed=False)
         for one in found.broken:
-            yield self._finding(subject, one, str(found.torch))
+            if found.torch is not None:
+                yield self._finding(subject, one, found.torch)
 
-    def _finding(self, subject: Subject, extension: Extension, torch: str) -> Finding:
-        more = f" and {len(extension.missing) - 1} more" if len(extension.missing) > 1 else ""
-        said = f"{extension.title} cannot be loaded: {torch} does not export {extension.missing[0]}{more}"
+    def _finding(self, subject: Subject, extension: Extension, torch: Distribution) -> Finding:
+        said = f"{extension.title} cannot be loaded: {extension.lacks(torch)}"
         found = unloaded(subject.installed, subject, extension, self.id, said)
         advice = "Install the torch that the engine pins, or a build of the extension for this torch."
         return replace(found, library=extension.place, resolution=advice)

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engines.vllm.capabilities.builds import installed
 
+from dayzero.audit.folded import fold
 from dayzero.audit.installed import PythonFiles
+from dayzero.audit.python_source import Module
 from dayzero.engines.vllm.capabilities.machine import Machine
 from dayzero.engines.vllm.capabilities.program import Program
 from dayzero.engines.vllm.capabilities.values import RaisedError, Unknown
@@ -51,6 +53,24 @@ def test_a_function_of_known_values_gives_what_python_gives(a, b):
     names: dict = {}
     exec(ARITHMETIC, names)  # noqa: S102  (the law: both agree)
     assert call(ARITHMETIC, a, b) == names["work"](a, b)
+
+
+def test_a_property_whose_function_was_folded_gives_the_same():
+    source = """
+class Kind:
+    @property
+    def size(self):
+        first = 4
+        return first * 2
+def work():
+    return Kind().size
+"""
+    files = PythonFiles(installed(engine={"vllm/__init__.py": "", "vllm/m.py": source}, libraries={}).distributions)
+    parsed = files.parsed("vllm.m")
+    assert isinstance(parsed, Module)
+    fold(parsed.tree, parsed.text)
+    one = Machine(Program(files, {}))
+    assert one.call(one.from_module("vllm.m", "work"), (), {}) == 8
 
 
 HIDDEN = Unknown("the weather")

@@ -9,7 +9,9 @@ from tests.simulators.elf_symbols import shared_object
 
 from dayzero.audit.finding import Applies, Finding, Severity
 from dayzero.audit.installed import Distribution, Installed
+from dayzero.audit.report import audited
 from dayzero.audit.rules import Subject
+from dayzero.audit.rules.native_symbols import RULE as NATIVE
 from dayzero.core.hardware import parse_system
 from dayzero.engines.vllm.rules.grid_limit import RULE as GRID
 from dayzero.engines.vllm.rules.kv_block_alignment import RULE as BLOCKS
@@ -137,6 +139,14 @@ def test_a_prefill_kernel_that_cannot_be_loaded_stops_the_start_and_leaves_the_o
     said = [*GRID.check(asked), *PREFILL.check(asked)]
     assert all(isinstance(one, Finding) and one.severity is Severity.START for one in said)
     assert {one.rule for one in said} == found
+
+
+def test_a_prefill_kernel_that_cannot_be_loaded_is_one_finding_that_says_which_symbol_is_missing():
+    said = audited([NATIVE, PREFILL], beside_torch((), ["x"])).findings
+    assert [(one.rule, one.severity) for one in said] == [("prefill-kernel", Severity.START)]
+    assert "torch==2.11.0 does not export _ZN3c105ErrorC2E" in said[0].message
+    served = audited([NATIVE, PREFILL], beside_torch(TRITON, ["x"])).findings
+    assert [one.rule for one in served] == ["native-symbols"]
 
 
 def test_a_grid_of_another_shape_is_not_judged():

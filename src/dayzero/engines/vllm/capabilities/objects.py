@@ -304,4 +304,5 @@ def class_of(value: object) -> Klass | None:
 
 def _undecorated(node: ast.FunctionDef) -> ast.FunctionDef:
     kept = [one for one in node.decorator_list if last_name(one) not in {"property", "cached_property"}]
-    return ast.FunctionDef(**{**vars(node), "decorator_list": kept})
+    made = ast.FunctionDef(name=node.name, args=node.args, body=node.body, decorator_list=kept, returns=node.returns)
+    return ast.copy_location(made, node)

@@ -23,8 +23,9 @@ class PrefillKernel:
 
     def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
         """Ask vLLM's own choice, and the symbols of the extension that it leads to."""
-        broken = extensions(subject.installed).modules.get(FLASHKDA) if subject.engine == "vllm" else None
-        if broken is None or subject.model is None:
+        found = extensions(subject.installed)
+        broken = found.modules.get(FLASHKDA) if subject.engine == "vllm" else None
+        if broken is None or found.torch is None or subject.model is None:
             return
         made = situation(subject)
         linear = made.text.get("linear_attn_config") if isinstance(made, Situation) else None
@@ -35,7 +36,10 @@ class PrefillKernel:
         ):
             return
         site = next(import_sites(subject.installed.python, FLASHKDA), None)
-        message = f"the prefill takes FlashKDA, every start runs one, and {broken.path} cannot be loaded"
+        message = (
+            f"the prefill takes FlashKDA, every start runs one, and {broken.path} cannot be loaded: "
+            f"{broken.lacks(found.torch)}"
+        )
         advice = "Serve with --kda-prefill-backend triton, or install the torch that the engine pins."
         asked = site.context.scope.module.place(site.line) if site else None
         when = "prefill of linear attention by FlashKDA"
