@@ -8,6 +8,7 @@ from typing import Final
 from bench.generated_definitions import MODELS, Wanted
 from bench.generated_packages import raw_files, records, released, write_evidence, write_log, write_package
 from tests.bench.measured_run import rows
+from tests.catalog import performance_sample
 
 from dayzero.adapters.keys import make_key, save_key
 from dayzero.bench.rows import encode
@@ -33,11 +34,13 @@ class Shop:
     packages: Path
     evidence: Path
     kits: Path
+    perfdb: Path | None = None
 
     @property
     def options(self) -> tuple[str, ...]:
         """Name them as ``dayzero catalog`` takes them."""
-        return ("--packages", str(self.packages), "--evidence", str(self.evidence), "--kits", str(self.kits))
+        page = ("--perfdb", str(self.perfdb)) if self.perfdb else ()
+        return ("--packages", str(self.packages), "--evidence", str(self.evidence), "--kits", str(self.kits), *page)
 
 
 def wanted(name: str, model: str, gpu: tuple[str, int, int], **more: object) -> Wanted:
@@ -60,7 +63,8 @@ RUNS: Final = (
 
 def open_shop(folder: Path) -> Shop:
     """Write definitions, releases, evidence and one signed kit."""
-    shop = Shop(folder / "packages", folder / "evidence", folder / "kits")
+    page = performance_sample.write(folder / "perfdb-page.json")
+    shop = Shop(folder / "packages", folder / "evidence", folder / "kits", page)
     filed: list[Record] = []
     raws: list[bytes] = []
     log: list[ReleaseRecord] = [with_kit(shop, filed, raws)]

@@ -30,6 +30,7 @@ KINDS = {
     "claim-retracted": f"claims/{shop.RETRACTED}/index.html",
     "retractions": "retractions/index.html",
     "how-to-read": "how-to-read/index.html",
+    "operators": "perfdb/index.html",
 }
 LIVE = {
     "listing": "index.html",

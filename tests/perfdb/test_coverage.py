@@ -15,7 +15,7 @@ def moe(system: str, **more: object) -> dict[str, object]:
     return row | {"distribution": "balanced", "latency": 0.5} | more
 
 
-def test_each_state_has_its_rows(tmp_path, answer):
+def test_each_state_has_its_rows(tmp_path, answer, dayzero):
     swapped = moe("h200_sxm", kernel_source="marlin_situ_as_silu")
     case = {"num_experts": 896, "hidden_size": 3584, "num_tokens": 8}
     failed = [{"op": "moe", "error_type": "RuntimeError", "case": case}]
@@ -44,7 +44,12 @@ def test_each_state_has_its_rows(tmp_path, answer):
     assert {cell["state"] for cell in lane["systems"] if cell["system"] in {"h100_sxm", "h200_sxm"}} == {"unsupported"}
     assert {cell["state"] for cell in lane["systems"] if cell["system"] == "gb300"} == {"not attempted"}
     assert "--moe-backend deep_gemm_mega_moe" in lane["recipe"]
-    assert "digest" in lane["label"]
+    assert "dev- and the first 12" in lane["label"]
+    assert "@sha256:" in lane["image"]
+    for word in ("expert parallel", "SiTU", "latent MoE", "grouped top-k"):
+        assert any(word in check for check in lane["checks"])
+    _, out, _ = dayzero("perfdb", "coverage", tmp_path / "db", "kimi-k3/vllm/moe/w4a8")
+    assert "to check       the router is grouped top-k" in out
 
 
 def test_a_lane_of_ones_own_is_counted_on_every_known_system(tmp_path, answer, dayzero):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from dayzero.catalog.difference import EditionDifference
 from dayzero.catalog.model import Card
 from dayzero.catalog.page_model import ClaimPage
+from dayzero.catalog.performance import Performance
 from dayzero.catalog.release import Release, Yank
 from dayzero.core.pins import Sha256
 
@@ -238,6 +239,7 @@ class Catalog:
             only "today" that a build knows.
         release_head: Digest of the last line of the release log.
         ledger_head: Digest of the last line of the ledger.
+        performance: Operator latencies of others; ``None`` where none are shown.
     """
 
     entries: tuple[Entry, ...]
@@ -246,6 +248,7 @@ class Catalog:
     as_of: str
     release_head: str
     ledger_head: str
+    performance: Performance | None = None
 
     @property
     def editions(self) -> tuple[Edition, ...]:

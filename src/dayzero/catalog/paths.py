@@ -4,6 +4,7 @@ from dayzero.core.pins import Sha256
 
 RELEASES_FEED, RETRACTIONS_FEED = "feeds/releases.atom", "feeds/retractions.atom"
 PACKAGES_DOCUMENT = "api/v1/packages.json"
+PERFORMANCE, PERFORMANCE_DOCUMENT = "perfdb/index.html", "perfdb/page.json"
 OPENAPI, LLMS, KEYS = "openapi.json", "llms.txt", ".well-known/dayzero-keys.json"
 INDEX, INDEX_ENVELOPE = "index.json", "index.json.dsse"
 

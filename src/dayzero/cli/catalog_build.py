@@ -26,6 +26,7 @@ def build_site(  # noqa: PLR0913  (each argument is one option)
     packages: Path | None = None,
     evidence: Path = Path("evidence"),
     kits: Path | None = None,
+    perfdb: Path | None = None,
     key: Annotated[tuple[Path, ...], cyclopts.Parameter(name="--key", negative=())] = (),
     sign: Path | None = None,
     output_format: OutputFormat = "text",
@@ -37,6 +38,7 @@ def build_site(  # noqa: PLR0913  (each argument is one option)
         packages: Folder of the packages; the ones that travel with dayzero when left out.
         evidence: Folder of the ledger and its raw files.
         kits: Folder with NAME-VERSION.kit.zip and its attestation, at any depth: cards show the facts of verified kits.
+        perfdb: What 'dayzero perfdb page' wrote: a page of operator latencies, their coverage and what was taken back.
         key: A public key that you trust to sign kits; the *.pub.pem in the folder of the kits when left out.
         sign: Private key that signs the index of the site, so that 'dayzero catalog verify' can hold every file to it.
         output_format: How the result is written to stdout.
@@ -44,7 +46,7 @@ def build_site(  # noqa: PLR0913  (each argument is one option)
     if key and kits is None:
         raise InputError("--key without --kits checks nothing", hint="Give --kits DIR too.")
     signer = None if sign is None else load_key(sign)
-    places = Places(packages=packages, evidence=evidence, kits=kits, keys=key)
+    places = Places(packages=packages, evidence=evidence, kits=kits, keys=key, performance=perfdb)
     offer = CatalogSource(places).read()
     write_site(site_files(offer, signer, ((OPENAPI, _openapi(places)),)), output)
     if output_format == "json":

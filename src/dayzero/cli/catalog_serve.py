@@ -27,6 +27,7 @@ def serve_site(  # noqa: PLR0913  (each argument is one option)
     packages: Path | None = None,
     evidence: Path | None = None,
     kits: Path | None = None,
+    perfdb: Path | None = None,
     key: Annotated[tuple[Path, ...], cyclopts.Parameter(name="--key", negative=())] = (),
     database: str = "",
     market: str = "",
@@ -45,6 +46,7 @@ def serve_site(  # noqa: PLR0913  (each argument is one option)
         packages: Folder of the packages; the ones that travel with dayzero when left out.
         evidence: Folder of the ledger and its raw files; 'evidence' when left out.
         kits: Folder with kits and their attestations.
+        perfdb: What 'dayzero perfdb page' wrote: a page of operator latencies, their coverage and what was taken back.
         key: A public key that you trust to sign kits.
         database: Where the search index lies: a file, or a URL of PostgreSQL; a file that goes with the server when left out.
         market: The market's books: a file of SQLite, or postgresql://USER@HOST/NAME with the application's role.
@@ -54,10 +56,11 @@ def serve_site(  # noqa: PLR0913  (each argument is one option)
         host: Address to listen on; only this machine can reach the default.
     """
     if site is None:
-        places = Places(packages=packages, evidence=evidence or Path("evidence"), kits=kits, keys=key)
+        where = evidence or Path("evidence")
+        places = Places(packages=packages, evidence=where, kits=kits, keys=key, performance=perfdb)
         selling = Selling(market, _origin(public_url), proxy)
         return _live(places, database, selling, host, port)
-    if packages or evidence or kits or key or database or market or public_url or proxy:
+    if packages or evidence or kits or perfdb or key or database or market or public_url or proxy:
         raise InputError(
             "a built site is served as it is", hint="Leave SITE out to serve from --packages, --evidence and --kits."
         )

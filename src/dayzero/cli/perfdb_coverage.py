@@ -79,7 +79,14 @@ def _print(made: Import, found: tuple[Coverage, ...]) -> None:
             told += f"  ({', '.join(cell.builds)})" if cell.builds else ""
             print(f"  {cell.system:<20} {cell.state:<14} {told}".rstrip())
         if not one.rows and one.lane.recipe:
-            print(f"  to measure it  {one.lane.recipe.strip()}\n  to label it    {one.lane.label}")
+            _print_recipe(one.lane)
+
+
+def _print_recipe(lane: DeclaredLane) -> None:
+    told = (("to measure it", lane.recipe), ("on", lane.image), *(("to check", check) for check in lane.checks))
+    for word, text in (*told, ("to label it", lane.label)):
+        if text:
+            print(f"  {word:<13}  {text.strip()}")
 
 
 def _document(made: Import, found: tuple[Coverage, ...]) -> dict[str, object]:
@@ -94,7 +101,9 @@ def _document(made: Import, found: tuple[Coverage, ...]) -> dict[str, object]:
                 "engine": one.lane.engine,
                 "where": list(one.lane.where),
                 "recipe": one.lane.recipe.strip(),
-                "label": one.lane.label,
+                "image": one.lane.image.strip(),
+                "checks": list(one.lane.checks),
+                "label": one.lane.label.strip(),
                 "systems_with_rows": one.with_rows,
                 "rows": one.rows,
                 "systems": [

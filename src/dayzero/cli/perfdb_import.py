@@ -10,9 +10,11 @@ from dayzero.cli.console import stderr_console
 from dayzero.cli.main import PROVEN
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.cli.perfdb_options import SCHEMA, title
+from dayzero.core.errors import InputError
 from dayzero.core.pins import Sha256
 from dayzero.perfdb.model import Import
 from dayzero.wiring.perfdb_import import import_tree
+from dayzero.wiring.perfdb_import_records import import_records, is_records
 
 
 def import_rows(
@@ -22,19 +24,24 @@ def import_rows(
     sha256: str = "",
     output_format: OutputFormat = "text",
 ) -> int:
-    """Import the rows of aiconfigurator-core, from its wheel or from its folder 'systems'.
+    """Import the rows of aiconfigurator-core, from its wheel or from its folder 'systems', or records of single operators.
 
     What an import that was stopped had finished is not made again, and nothing is there half. Exit 2: a file is damaged, lacks a
     column, or measures in mixed units.
 
     Args:
-        source: The wheel, or the folder.
+        source: The wheel, the folder, or a file of records or a folder of them.
         output: The database, a folder; more imports can lie in it.
         sha256: Digest that the wheel has to have.
         output_format: How the result is written to stdout.
     """
     console = stderr_console()
-    done = import_tree(source, output, Sha256(sha256) if sha256 else None, console.print)
+    if is_records(source):
+        if sha256:
+            raise InputError("records have no digest to compare", hint="Leave --sha256 out, or give the wheel.")
+        done = import_records(source, output, console.print)
+    else:
+        done = import_tree(source, output, Sha256(sha256) if sha256 else None, console.print)
     if output_format == "json":
         print_json(_document(done.made, new=done.new))
         return PROVEN

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import msgspec
 
-from dayzero.perfdb.model import CellState, Failure, Family, Import
+from dayzero.perfdb.model import UNSUPPORTED_CASE, CellState, Failure, Family, Import
 from dayzero.perfdb.ports import Rows
 from dayzero.perfdb.predicate import Predicate, parse_terms
 from dayzero.perfdb.retraction import family_of, taken_back
@@ -25,6 +25,8 @@ class DeclaredLane(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         systems: Systems on which it is asked for.
         sm: Compute capabilities that can run it; empty where all can.
         recipe: How it would be measured.
+        image: On which build.
+        checks: What has to hold of what was built before a row of it counts: serving's own conditions.
         label: How its rows are to be labelled.
         source: Who asks for it, or claims it.
     """
@@ -36,6 +38,8 @@ class DeclaredLane(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     systems: tuple[str, ...]
     sm: tuple[int, ...] = ()
     recipe: str = ""
+    image: str = ""
+    checks: tuple[str, ...] = ()
     label: str = ""
     source: str = ""
 
@@ -140,7 +144,8 @@ def _cell(
     lane: DeclaredLane, system: str, found: tuple[int, int, int, tuple[str, ...]] | None, failures: Sequence[Failure]
 ) -> Cell:
     measured, substituted, back, builds = found or (0, 0, 0, ())
-    failed = sum(one.place.system == system and _of_lane(one, lane) for one in failures)
+    cases = [one.error for one in failures if one.place.system == system and _of_lane(one, lane)]
+    failed = sum(error != UNSUPPORTED_CASE for error in cases)
     facts = systems().get(system)
     able = not lane.sm or facts is None or facts.sm in lane.sm
     state = next(
@@ -150,7 +155,7 @@ def _cell(
             (CellState.SUBSTITUTED, substituted),
             (CellState.RETRACTED, back),
             (CellState.FAILED, failed),
-            (CellState.UNSUPPORTED, not able),
+            (CellState.UNSUPPORTED, cases or not able),
             (CellState.NOT_ATTEMPTED, True),
         )
         if holds

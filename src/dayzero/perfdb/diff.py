@@ -67,7 +67,8 @@ def compare(family: Family, first: Side, second: Side, rows: Rows) -> Iterator[D
         second: What is compared.
         rows: Rows of both sides.
     """
-    noise = math.exp(math.sqrt(2) * _noise(family, first, rows))
+    repeats = noise_of(family, f"{first.prefix}{family.table}", _narrowed(family, first), rows)
+    noise = math.exp(math.sqrt(2) * repeats)
     for row in rows.ask(_sql(family, first, second)):
         yield _difference(family.table, noise, row)
 
@@ -143,12 +144,20 @@ def _narrowed(family: Family, side: Side) -> str:
     return Predicate(table=family.table, terms=terms).sql(family)
 
 
-def _noise(family: Family, side: Side, rows: Rows) -> float:
+def noise_of(family: Family, view: str, where: str, rows: Rows) -> float:
+    """Give the 90th percentile of what repeats of a shape differ from their median, as the logarithm of a ratio.
+
+    Args:
+        family: The table.
+        view: Name of its view.
+        where: Which rows of it, as SQL.
+        rows: The rows; with too few repeats it is what all repeats of the anchor have.
+    """
     names = ", ".join(f'"{name}"' for name in ("source", *family.key))
     sql = (
         "SELECT count(*), quantile_cont(e, "  # noqa: S608  (checked)
         f"{COVERAGE}) FROM (SELECT abs(ln(latency_us / median(latency_us) OVER w)) AS e, count(*) OVER w AS n "
-        f"FROM {side.prefix}{family.table} WHERE latency_us > 0 AND {_narrowed(family, side)} WINDOW w AS (PARTITION BY {names})) "
+        f"FROM {view} WHERE latency_us > 0 AND {where} WINDOW w AS (PARTITION BY {names})) "
         "WHERE n > 1"
     )
     count, error = rows.ask(sql)[0]

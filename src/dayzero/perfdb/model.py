@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+UNSUPPORTED_CASE = "unsupported"
+"""Error class of a case that was tried and said to be impossible there."""
 Grade: TypeAlias = Literal["A", "B", "C", "D"]
 """A: digest, commit, driver and clocks. B: image digest and collector hash. C: a version. D: what is said contradicts itself."""
 

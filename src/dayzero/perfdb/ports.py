@@ -1,4 +1,4 @@
-"""What perfdb needs from outside: something that answers questions over rows."""
+"""What perfdb needs from outside: something that answers questions over rows, and the text of a build."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
@@ -14,5 +14,26 @@ class Rows(Protocol):
 
         Raises:
             IntegrityError: A file is not the one that was imported.
+        """
+        ...
+
+
+class BuildText(Protocol):
+    """The files of one distribution, read without running any of them."""
+
+    @property
+    def artifact(self) -> str:
+        """Name and version of what holds the files (``vllm 0.27.0``)."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """List all file paths inside it."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """Read one file whole.
+
+        Raises:
+            InputError: It cannot be read.
         """
         ...

@@ -13,6 +13,8 @@ from dayzero.core.errors import InputError
 IDENTITY = ("framework", "version", "device", "op_name", "kernel_source")
 OPTIONAL_IDENTITY = frozenset({"framework", "version", "device"})
 LATENCY = "latency_us"
+TOLD = {"raw_file": "VARCHAR", "raw_line": "BIGINT"}
+"""Where a row that was no row of a tree comes from, with the types; nothing of it tells two measurements apart."""
 _TEXT, _WHOLE, _REAL = (
     frozenset({"VARCHAR", "BOOLEAN"}),
     frozenset({"BIGINT", "INTEGER", "UBIGINT"}),
@@ -107,7 +109,7 @@ def table_of(name: str, schemas: Mapping[str, Mapping[str, str]]) -> Table:
     facts = _tables().get(name) or _inferred(union)
     for path, schema in schemas.items():
         _need_columns(name, path, schema, facts)
-    known = {*IDENTITY, *facts.lane, *facts.shape, *facts.derived}
+    known = {*IDENTITY, *facts.lane, *facts.shape, *facts.derived, *TOLD}
     extra = {column: kind for column, kind in union.items() if column not in known}
     lane = (*facts.lane, *(c for c, kind in extra.items() if kind in _TEXT))
     shape = (*facts.shape, *(c for c, kind in extra.items() if kind in _WHOLE))
@@ -117,7 +119,7 @@ def table_of(name: str, schemas: Mapping[str, Mapping[str, str]]) -> Table:
         lane=tuple(c for c in lane if c in union),
         shape=tuple(c for c in shape if c in union),
         axes=tuple(c for c in facts.axes if c in union),
-        derived=tuple(c for c in facts.derived if c in union),
+        derived=tuple(c for c in (*facts.derived, *TOLD) if c in union),
         identity=tuple(c for c in IDENTITY if c in union),
         measured=measured,
         sum_us=facts.sum_us,
@@ -174,7 +176,7 @@ def _measured(name: str, columns: list[str], facts: _TableFacts) -> tuple[Measur
 
 def _inferred(union: Mapping[str, str]) -> _TableFacts:
     """Take a table that nobody described: text is lane, whole numbers are shape."""
-    rest = {c: kind for c, kind in union.items() if c not in IDENTITY}
+    rest = {c: kind for c, kind in union.items() if c not in {*IDENTITY, *TOLD}}
     shape = tuple(c for c, kind in rest.items() if kind in _WHOLE)
     return _TableFacts(
         lane=tuple(c for c, kind in rest.items() if kind in _TEXT),

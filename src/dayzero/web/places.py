@@ -17,6 +17,7 @@ from dayzero.adapters.site.render import (
     render_edition,
     render_facet,
     render_listing,
+    render_performance,
     render_reading,
     render_retractions,
 )
@@ -35,6 +36,8 @@ from dayzero.catalog.paths import (
     KEYS,
     LLMS,
     PACKAGES_DOCUMENT,
+    PERFORMANCE,
+    PERFORMANCE_DOCUMENT,
     RELEASES_FEED,
     RETRACTIONS_FEED,
     edition_path,
@@ -42,6 +45,7 @@ from dayzero.catalog.paths import (
     page_path,
     value_folder,
 )
+from dayzero.catalog.performance import Performance
 from dayzero.catalog.series import series_of
 from dayzero.core.pins import Sha256
 from dayzero.web.answers import HTML, JSON, TEXT, Document, Keep, kind_of
@@ -279,10 +283,18 @@ def _near(asked: str, known: Sequence[str], folder: str) -> list[Link]:
     return [(name, f"{folder}/{name}/{_INDEX}") for name in close]
 
 
+def _performance(now: Snapshot) -> Performance:
+    if now.catalog.performance is None:
+        raise nothing_here()
+    return now.catalog.performance
+
+
 _WHOLE: Final[Mapping[str, Callable[[Snapshot], bytes]]] = {
     _INDEX: lambda now: _listing(now, _INDEX, 1, "Packages", Filter()).content,
     RETRACTIONS_PATH: lambda now: render_retractions(now.site, now.catalog.retractions),
     READING_PATH: lambda now: render_reading(now.site),
+    PERFORMANCE: lambda now: render_performance(now.site, _performance(now)),
+    PERFORMANCE_DOCUMENT: lambda now: _performance(now).document,
     RELEASES_FEED: lambda now: releases_feed(now.catalog),
     RETRACTIONS_FEED: lambda now: retractions_feed(now.catalog),
     LLMS: lambda now: llms_text(now.catalog),

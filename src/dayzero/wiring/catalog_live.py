@@ -193,7 +193,7 @@ class LiveCatalog:
         read: Reads everything.
         index: Finds versions.
         sized: Sizes a version on a system that the catalog does not list.
-        watched: Files and folders whose change shows at once: the ledger, the release log, the folder of raw files.
+        watched: Files and folders whose change shows at once: the ledger, the release log, the folder of raw files, the rows.
         look: Names the state of every file that is read. It is asked about twice a second, and more seldom where that takes long.
         clock: Seconds that only grow.
         market: Packages are sold here too, and pages lead there.
@@ -287,11 +287,12 @@ def open_live(places: Places, database: str | Path, *, market: bool = False) -> 
     source = CatalogSource(places)
     logs = [home / LOG_NAME for home in collections(places.packages)]
     evidence = [places.evidence / LEDGER_NAME, places.evidence / RAW_FOLDER]
+    rows = [places.performance] if places.performance else []
     return LiveCatalog(
         source.read,
         SqlSearchIndex(open_engine(database)),
         source.fit_on,
-        watched=(*logs, *evidence),
+        watched=(*logs, *evidence, *rows),
         look=source.stamp,
         market=market,
     )

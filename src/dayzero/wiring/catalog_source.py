@@ -14,9 +14,11 @@ from dayzero.catalog.claim_page import claim_pages
 from dayzero.catalog.contents import read_contents
 from dayzero.catalog.edition import DRAFT, FITS, UNKNOWN, Catalog, Deployment, Edition, SystemFit
 from dayzero.catalog.model import Card, Fit, FitState, KitFacts
+from dayzero.catalog.performance import Performance, read_performance
 from dayzero.catalog.release import LOG_NAME, ReleaseLog
 from dayzero.catalog.standing import read_fit, read_ladder
 from dayzero.catalog.told import Told
+from dayzero.core.errors import InputError
 from dayzero.core.hardware import System
 from dayzero.core.package import Package
 from dayzero.core.pins import Sha256
@@ -44,12 +46,14 @@ class Places:
         evidence: Folder of the ledger and its raw files.
         kits: Folder of kits, ``None`` for none.
         keys: Public keys that are trusted to sign kits; those in the folder of the kits when none is given.
+        performance: What ``dayzero perfdb page`` wrote, ``None`` for nothing.
     """
 
     packages: Path | None = None
     evidence: Path = Path("evidence")
     kits: Path | None = None
     keys: tuple[Path, ...] = ()
+    performance: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +120,7 @@ class CatalogSource:
         found: dict[str, dict[tuple[str, str], KitFiles]] = {"open": {}, "licensed": {}}
         editions = tuple(self._editions(read, told, found))
         catalog = assemble(editions, claim_pages(told, contents), told=told, log=read.log)
+        catalog = replace(catalog, performance=_performance(self._places.performance))
         return Offer(catalog=catalog, contents=contents, raw=raw, kits=found["open"], licensed=found["licensed"])
 
     def fit_on(self, edition: Edition, system: System) -> SystemFit:
@@ -258,6 +263,20 @@ def _states(places: Places) -> Iterator[str]:
     yield from _under(places.evidence / RAW_FOLDER)
     if places.kits is not None:
         yield from _under(places.kits)
+    if places.performance is not None:
+        yield from _state(places.performance)
+
+
+def _performance(file: Path | None) -> Performance | None:
+    if file is None:
+        return None
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {error.strerror}", hint="Write it: dayzero perfdb page DB -o FILE.json"
+        ) from error
+    return read_performance(content, str(file))
 
 
 def _under(folder: Path) -> Iterator[str]:

@@ -6,8 +6,12 @@ one family were made into, under the digest of what they were made from. ``impor
 
 import hashlib
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -16,6 +20,7 @@ from dayzero.core.errors import InputError, IntegrityError
 from dayzero.perfdb.model import Family, Import
 
 _T = TypeVar("_T")
+_TREE: Final = "tree-"
 
 
 class PerfFolder:
@@ -90,6 +95,16 @@ class PerfFolder:
                 if left.is_file() and not _alive(left.name):
                     left.unlink(missing_ok=True)
         return path
+
+    @contextmanager
+    def workplace(self) -> Iterator[Path]:
+        """Give a folder for a tree that is made on the way, and remove it; what an import that was killed left is removed, too."""
+        scratch = self.scratch()
+        for left in scratch.glob(f"{_TREE}*"):
+            if not Path(f"/proc/{left.name.removeprefix(_TREE).split('-', maxsplit=1)[0]}").exists():
+                shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=f"{_TREE}{os.getpid()}-", dir=scratch) as folder:
+            yield Path(folder)
 
 
 def _alive(name: str) -> bool:

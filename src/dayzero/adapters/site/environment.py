@@ -21,6 +21,7 @@ from dayzero.core.workload import Cell, ClosedLoop, Workload, pace_words
 _Type = TypeVar("_Type")
 
 _GIB: Final = 1024**3
+_WHOLE: Final = 1000
 _DAY: Final = len("2026-11-30")
 _TEMPLATES: Final = (
     "base.html.j2",
@@ -33,6 +34,7 @@ _TEMPLATES: Final = (
     "claim.html.j2",
     "retractions.html.j2",
     "reading.html.j2",
+    "performance.html.j2",
     "market_parts.html.j2",
     "market_market.html.j2",
     "market_offer.html.j2",
@@ -119,6 +121,7 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "fit_words": fit_words,
         "gib": lambda size: f"{size.count / _GIB:g}" if isinstance(size, Bytes) else "",
         "grouped": lambda number: f"{number:,}",
+        "latency": lambda value: f"{value:,.0f}" if value >= _WHOLE else f"{value:.4g}",
         "load_short": load_short,
         "lower_first": lambda text: text if text[:2].isupper() else text[:1].lower() + text[1:],
         "origin": origin_words,

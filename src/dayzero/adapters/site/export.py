@@ -20,6 +20,7 @@ from dayzero.adapters.site.render import (
     render_facet,
     render_find,
     render_listing,
+    render_performance,
     render_reading,
     render_retractions,
 )
@@ -30,6 +31,8 @@ from dayzero.catalog.facets import FACETS, FacetCounts, Facets, Filter
 from dayzero.catalog.finding import facets_of
 from dayzero.catalog.paths import (
     LLMS,
+    PERFORMANCE,
+    PERFORMANCE_DOCUMENT,
     RELEASES_FEED,
     RETRACTIONS_FEED,
     claim_path,
@@ -76,6 +79,9 @@ def site_pages(catalog: Catalog, site: Site) -> Iterator[SiteFile]:
         yield path, render_claim(site, page, path)
     yield RETRACTIONS_PATH, render_retractions(site, catalog.retractions)
     yield READING_PATH, render_reading(site)
+    if catalog.performance is not None:
+        yield PERFORMANCE, render_performance(site, catalog.performance)
+        yield PERFORMANCE_DOCUMENT, catalog.performance.document
     yield RELEASES_FEED, releases_feed(catalog)
     yield RETRACTIONS_FEED, retractions_feed(catalog)
     yield LLMS, llms_text(catalog)

@@ -25,6 +25,7 @@ _TOP_LEVEL = {
     "llms.txt",
     "openapi.json",
     "packages",
+    "perfdb",
     "retractions",
     "site.js",
     "style.css",

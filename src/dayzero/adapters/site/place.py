@@ -26,6 +26,7 @@ class Site:
         kits: The files of a version's kit that lie in the site, as paths, by (name, handle).
         live: Pages are made when they are asked for, so forms and queries are answered.
         market: Packages are sold here too.
+        performance: There is a page of operator latencies.
     """
 
     pages: Mapping[str, ClaimPage]
@@ -34,6 +35,7 @@ class Site:
     kits: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     live: bool = False
     market: bool = False
+    performance: bool = False
 
 
 def site_of(
@@ -51,6 +53,7 @@ def site_of(
         kits=kits or {},
         live=live,
         market=market,
+        performance=catalog.performance is not None,
     )
 
 

@@ -9,13 +9,13 @@ from typing import Final
 
 from dayzero.catalog.series import Point, Series
 
-_WIDTH: Final = 400
-_HEIGHT: Final = 230
-_LEFT: Final = 46
-_RIGHT: Final = 18
-_TOP: Final = 22
-_BOTTOM: Final = 40
-_PAD: Final = 28
+WIDTH: Final = 400
+HEIGHT: Final = 230
+LEFT: Final = 46
+RIGHT: Final = 18
+TOP: Final = 22
+BOTTOM: Final = 40
+PAD: Final = 28
 _MARK: Final = 4
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _MOST: Final = 3
@@ -57,7 +57,7 @@ def _plot(group: list[Series], number: int) -> Plot:
     title = first.label.removesuffix(first.statistic).rstrip(" ,") or first.label
     scale = _Scale.over([point for each in group for point in each.points])
     parts = [
-        f'<svg class="plot" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="plot-{number}-t plot-{number}-d">',
+        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="plot-{number}-t plot-{number}-d">',
         f'<title id="plot-{number}-t">{escape(f"{title}, {first.unit}" if first.unit else title)}</title>',
         f'<desc id="plot-{number}-d">{escape(" ".join(_told(group)))}</desc>',
         *_axes(scale, first.unit),
@@ -91,10 +91,10 @@ class _Scale:
     def x(self, load: int) -> float:
         low, high = math.log2(max(self.loads[0], 1)), math.log2(max(self.loads[-1], 2))
         share = (math.log2(max(load, 1)) - low) / (high - low) if high > low else 0.5
-        return _LEFT + _PAD + share * (_WIDTH - _LEFT - _RIGHT - 2 * _PAD)
+        return LEFT + PAD + share * (WIDTH - LEFT - RIGHT - 2 * PAD)
 
     def y(self, value: float) -> float:
-        return _HEIGHT - _BOTTOM - min(max(value / self.top, 0.0), 1.0) * (_HEIGHT - _TOP - _BOTTOM)
+        return HEIGHT - BOTTOM - min(max(value / self.top, 0.0), 1.0) * (HEIGHT - TOP - BOTTOM)
 
 
 def _step(least: float) -> float:
@@ -107,25 +107,25 @@ def _axes(scale: _Scale, unit: str) -> Iterator[str]:
     while value <= scale.top * (1 + 1e-9):
         y = scale.y(value)
         kind = "grid" if value else "axis"
-        yield f'<line class="{kind}" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
+        yield f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
         value += scale.step
     yield f'<text x="4" y="12">{escape(unit)}</text>'
     last = -math.inf
     for load in scale.loads:
         x = scale.x(load)
-        yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{_HEIGHT - _BOTTOM}" y2="{_HEIGHT - _BOTTOM + 4}"/>'
+        yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM + 4}"/>'
         if x - last >= 9 * len(str(load)):
-            yield f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 17}" text-anchor="middle">{load}</text>'
+            yield f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{load}</text>'
             last = x
-    yield f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">requests in flight</text>'
+    yield f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">requests in flight</text>'
 
 
 def _line(series: Series, scale: _Scale, style: int, *, alone: bool) -> Iterator[str]:
     places = [(scale.x(point.x), scale.y(point.y)) for point in series.points]
     yield f'<g class="s{style}"><path d="M{" L".join(f"{x:.1f} {y:.1f}" for x, y in places)}"/>'
     for x, y in places:
-        yield _mark(x, y, style)
+        yield mark(x, y, style)
     yield "</g>"
     if alone and all(right - left >= _room(series) for (left, _), (right, _) in pairwise(places)):
         for point, (x, y) in zip(series.points, places, strict=True):
@@ -141,7 +141,7 @@ def _bare(point: Point, series: Series) -> str:
     return point.text.removesuffix(series.unit).strip() if series.unit else point.text
 
 
-def _mark(x: float, y: float, style: int) -> str:
+def mark(x: float, y: float, style: int) -> str:
     """Draw a point: a circle, a square or a triangle, so that lines are told apart without their colours."""
     if style == 0:
         return f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="{_MARK}"/>'

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dayzero.adapters.site.curve import draw_curve
 from dayzero.adapters.site.environment import COMPANION, asset, templates
 from dayzero.adapters.site.place import At, Site, up
 from dayzero.adapters.site.plot import draw
@@ -14,12 +15,14 @@ from dayzero.catalog.edition import DeployFile, Edition, Entry, SystemFit, Taken
 from dayzero.catalog.facets import FACETS, NO_GPU
 from dayzero.catalog.page_model import ClaimPage
 from dayzero.catalog.paths import (
+    PERFORMANCE,
     edition_document_path,
     edition_folder,
     linked_data_path,
     package_document_path,
     release_document_path,
 )
+from dayzero.catalog.performance import Performance, changes
 from dayzero.catalog.series import Series
 
 STYLE, SCRIPT = "style.css", "site.js"
@@ -216,6 +219,23 @@ def render_retractions(site: Site, retractions: Sequence[TakenBack]) -> bytes:
 def render_reading(site: Site) -> bytes:
     """Render the page that says how to read a card."""
     return _render("reading.html.j2", at=At(site, up(READING_PATH)), current="reading")
+
+
+def render_performance(site: Site, performance: Performance) -> bytes:
+    """Render the operator latencies of others: coverage, curves, and what was taken back."""
+    numbered = {id(curve): number for number, curve in enumerate(performance.curves, start=1)}
+    drawn = {
+        lane.lane: [(c, draw_curve(c, numbered[id(c)])) for c in performance.of(lane.lane)]
+        for lane in performance.lanes
+    }
+    return _render(
+        "performance.html.j2",
+        at=At(site, up(PERFORMANCE)),
+        current="performance",
+        performance=performance,
+        drawn=drawn,
+        changes=changes(performance.curves),
+    )
 
 
 def assets() -> Mapping[str, bytes]:
