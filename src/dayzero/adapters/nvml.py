@@ -2,6 +2,7 @@
 
 import ctypes
 from ctypes import byref, c_char_p, c_uint, c_ulonglong, c_void_p
+from dataclasses import dataclass
 from typing import Final, Self
 
 from dayzero.bench.telemetry.model import Gpu
@@ -12,6 +13,8 @@ _CLOCK_SM: Final = 1
 _CLOCK_MEMORY: Final = 2
 _TEMPERATURE_GPU: Final = 0
 _NAME_BYTES: Final = 96
+_UUID_BYTES: Final = 96
+_VERSION_BYTES: Final = 80
 
 
 class _Memory(ctypes.Structure):
@@ -20,6 +23,31 @@ class _Memory(ctypes.Structure):
 
 class _Utilization(ctypes.Structure):
     _fields_ = (("gpu", c_uint), ("memory", c_uint))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What does not change of a GPU while something runs on it; text is ``""`` and numbers are 0 where the driver does not say.
+
+    Attributes:
+        name: Its name.
+        uuid: Its own number, as ``GPU-...``.
+        driver: Version of the driver.
+        vbios: Version of its firmware.
+        ecc: Whether its memory corrects errors: ``on``, ``off`` or ``""``.
+        mig: Whether it is divided: ``on``, ``off`` or ``""``.
+        power_limit_w: Power that it may draw.
+        sm_max_mhz: Highest clock.
+    """
+
+    name: str
+    uuid: str
+    driver: str
+    vbios: str
+    ecc: str
+    mig: str
+    power_limit_w: float
+    sm_max_mhz: int
 
 
 class GpusAbsentError(Exception):
@@ -58,6 +86,38 @@ class Gpus:
         """Look at each GPU once; a figure that the driver does not give is 0."""
         return tuple(self._look(index, handle) for index, handle in enumerate(self._handles))
 
+    def cards(self) -> tuple[Card, ...]:
+        """Say what each GPU is."""
+        return tuple(self._card(handle) for handle in self._handles)
+
+    def _card(self, handle: c_void_p) -> Card:
+        version = ctypes.create_string_buffer(_VERSION_BYTES)
+        self._nvml.nvmlSystemGetDriverVersion(version, c_uint(_VERSION_BYTES))
+        return Card(
+            name=self._name(handle),
+            uuid=self._text("nvmlDeviceGetUUID", handle, _UUID_BYTES),
+            driver=version.value.decode("utf-8", "replace"),
+            vbios=self._text("nvmlDeviceGetVbiosVersion", handle, _VERSION_BYTES),
+            ecc=self._mode("nvmlDeviceGetEccMode", handle),
+            mig=self._mode("nvmlDeviceGetMigMode", handle),
+            power_limit_w=self._number("nvmlDeviceGetEnforcedPowerLimit", handle) / 1000,  # milliwatts
+            sm_max_mhz=self._number("nvmlDeviceGetMaxClockInfo", handle, _CLOCK_SM),
+        )
+
+    def _text(self, function: str, handle: c_void_p, size: int) -> str:
+        text = ctypes.create_string_buffer(size)
+        if not hasattr(self._nvml, function):
+            return ""
+        failed = self._nvml[function](handle, ctypes.cast(text, c_char_p), c_uint(size))
+        return "" if failed else text.value.decode("utf-8", "replace")
+
+    def _mode(self, function: str, handle: c_void_p) -> str:
+        current, pending = c_uint(), c_uint()
+        if not hasattr(self._nvml, function):
+            return ""
+        failed = self._nvml[function](handle, byref(current), byref(pending))
+        return "" if failed else ("off", "on")[min(current.value, 1)]
+
     def _handle(self, index: int) -> c_void_p:
         handle = c_void_p()
         if self._nvml.nvmlDeviceGetHandleByIndex_v2(c_uint(index), byref(handle)):
@@ -65,9 +125,7 @@ class Gpus:
         return handle
 
     def _name(self, handle: c_void_p) -> str:
-        text = ctypes.create_string_buffer(_NAME_BYTES)
-        failed = self._nvml.nvmlDeviceGetName(handle, ctypes.cast(text, c_char_p), c_uint(_NAME_BYTES))
-        return "" if failed else text.value.decode("utf-8", "replace")
+        return self._text("nvmlDeviceGetName", handle, _NAME_BYTES)
 
     def _number(self, function: str, handle: c_void_p, *which: int) -> int:
         value = c_uint()

@@ -11,6 +11,7 @@ APP = cyclopts.App(
 )
 
 APP.command("dayzero.cli.perfdb_import:import_rows", name="import")
+APP.command("dayzero.cli.perfdb_collect:collect_rows", name="collect")
 APP.command("dayzero.cli.perfdb_coverage:show_coverage", name="coverage")
 APP.command("dayzero.cli.perfdb_lint:lint_rows", name="lint")
 APP.command("dayzero.cli.perfdb_explain:explain_point", name="explain")

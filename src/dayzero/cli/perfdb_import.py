@@ -15,6 +15,7 @@ from dayzero.core.pins import Sha256
 from dayzero.perfdb.model import Import
 from dayzero.wiring.perfdb_import import import_tree
 from dayzero.wiring.perfdb_import_records import import_records, is_records
+from dayzero.wiring.perfdb_import_run import import_run, is_run
 
 
 def import_rows(
@@ -24,19 +25,21 @@ def import_rows(
     sha256: str = "",
     output_format: OutputFormat = "text",
 ) -> int:
-    """Import the rows of aiconfigurator-core, from its wheel or from its folder 'systems', or records of single operators.
+    """Import the rows of aiconfigurator-core, from its wheel or its folder 'systems', of a run of your own, or of operator records.
 
     What an import that was stopped had finished is not made again, and nothing is there half. Exit 2: a file is damaged, lacks a
     column, or measures in mixed units.
 
     Args:
-        source: The wheel, the folder, or a file of records or a folder of them.
+        source: The wheel, the folder, the run that 'perfdb collect' wrote, or a file of records or a folder of them.
         output: The database, a folder; more imports can lie in it.
         sha256: Digest that the wheel has to have.
         output_format: How the result is written to stdout.
     """
     console = stderr_console()
-    if is_records(source):
+    if is_run(source):
+        done = import_run(source, output, console.print)
+    elif is_records(source):
         if sha256:
             raise InputError("records have no digest to compare", hint="Leave --sha256 out, or give the wheel.")
         done = import_records(source, output, console.print)

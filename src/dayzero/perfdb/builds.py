@@ -43,7 +43,9 @@ def origin_of(place: TreePlace, table: str, row_version: str | None, sidecar: Si
     ):
         digest = ""
     label = f"{place.engine}/{place.version}"
-    identity = f"image {digest}" if digest else f"import {import_id}, {label}, row version {row_version or 'not given'}"
+    own = sidecar.build if sidecar is not None and agrees else ""
+    identity = f"image {digest}" if digest else own
+    identity = identity or f"import {import_id}, {label}, row version {row_version or 'not given'}"
     build = Build(
         id=f"b-{hashlib.sha256(identity.encode()).hexdigest()[:16]}",
         identity=identity,

@@ -112,7 +112,8 @@ def _difference(table: str, noise: float, row: tuple[Value, ...]) -> Difference:
 
 def _sql(family: Family, first: Side, second: Side) -> str:
     key = [*_same(first, second), "system", "op_name", *family.lane, *family.shape]
-    on = " AND ".join(f'a."{name}" IS NOT DISTINCT FROM b."{name}"' for name in (*key, "_kernel"))
+    on = " AND ".join(f'a."{name}" IS NOT DISTINCT FROM b."{name}"' for name in key)
+    on += " AND (a._kernel = b._kernel OR a.kernel_label = b.kernel_label)"  # one side may have fewer kernels than the other
     return (
         f"WITH a AS ({_medians(family, first, key)}), b AS ({_medians(family, second, key)}) "  # noqa: S608  (checked)
         "SELECT a.system, any_value(b.engine), a.kernel_label, b.kernel_label, count(*) AS n, "

@@ -68,6 +68,7 @@ class Sidecar:
         image_digest: ``sha256:`` and 64 digits, or ``""``.
         provenance: ``legacy``, ``local`` and the like.
         tables: What it says of each table.
+        build: What names the build of a run of one's own: ``wheel sha256:...`` or ``record sha256:...``.
     """
 
     place: TreePlace
@@ -77,6 +78,7 @@ class Sidecar:
     image_digest: str = ""
     provenance: str = ""
     tables: tuple[SidecarTable, ...] = ()
+    build: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,8 @@ class Build:
 
     Attributes:
         id: ``b-`` and the first 16 digits of the digest of ``identity``.
-        identity: ``image sha256:...``, or ``import ID, ENGINE/VERSION, row version VERSION``.
+        identity: ``image sha256:...``, ``wheel sha256:...``, ``record sha256:...`` (of what a wheel recorded), or
+            ``import ID, ENGINE/VERSION, row version VERSION``.
         engine: Engine or library (``vllm``, ``nccl``).
         version: The version that its rows report, ``""`` for none.
         image_digest: Digest of its image, or ``""``.

@@ -13,8 +13,22 @@ from dayzero.core.errors import InputError
 IDENTITY = ("framework", "version", "device", "op_name", "kernel_source")
 OPTIONAL_IDENTITY = frozenset({"framework", "version", "device"})
 LATENCY = "latency_us"
-TOLD = {"raw_file": "VARCHAR", "raw_line": "BIGINT"}
-"""Where a row that was no row of a tree comes from, with the types; nothing of it tells two measurements apart."""
+TOLD = {
+    "run": "VARCHAR",
+    "raw_file": "VARCHAR",
+    "raw_line": "BIGINT",
+    "own_grade": "VARCHAR",
+    "grade_because": "VARCHAR",
+    "timing_method": "VARCHAR",
+    "l2_state": "VARCHAR",
+    "used_cuda_graph": "BOOLEAN",
+    "n_warmup": "BIGINT",
+    "n_samples": "BIGINT",
+    "inner_repeats": "BIGINT",
+    "checked": "VARCHAR",
+    "kernel_digest": "VARCHAR",
+}
+"""What a row of a run of one's own says beside its key, with the types; nothing of it tells two measurements apart."""
 _TEXT, _WHOLE, _REAL = (
     frozenset({"VARCHAR", "BOOLEAN"}),
     frozenset({"BIGINT", "INTEGER", "UBIGINT"}),

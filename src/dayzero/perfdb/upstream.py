@@ -49,6 +49,7 @@ def read_sidecar(path: str, content: bytes) -> Sidecar:
         image_digest=_text(runtime, "image_digest"),
         provenance=_text(document, "provenance"),
         tables=tuple(_table(str(name), _mapping(table)) for name, table in tables.items()),
+        build=_text(runtime, "build"),
     )
 
 

@@ -210,9 +210,12 @@ def _some(found: Match) -> int:
 
 def _evidence(database: Database, word: str) -> EvidenceLine:
     path, _, number = word.rpartition(":")
-    other = next((other for other in database.made.others if other.path == path), None)
+    kept = (other for made in (database.made, *database.folder.imports()) for other in made.others)
+    other = next((other for other in kept if other.path == path), None)
     if other is None or not number.isdigit():
-        raise InputError(f"the import holds no file for {word!r}", hint="Name a text file of the tree, as PATH:LINE.")
+        raise InputError(
+            f"the database holds no file for {word!r}", hint="Name a text file of the tree or of a run, as PATH:LINE."
+        )
     lines = database.folder.file(other.sha256).read_bytes().split(b"\n")
     if not 1 <= int(number) <= len(lines):
         raise InputError(f"{path} has no line {number}", hint=f"It has {len(lines)}, counted from 1.")

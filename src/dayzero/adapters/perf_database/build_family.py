@@ -249,6 +249,7 @@ def _select(table: Table, source: str) -> str:
         measured.insert(0, f"NULL::DOUBLE AS {LATENCY}")
     wrong = f"(len(o.devices) > 0 AND NOT coalesce(list_contains(o.devices, {text['device']}), false))"
     swapped = "regexp_extract(t.kernel_source, '_([a-z0-9]+)_as_([a-z0-9]+)$', ['of', 'by'])"
+    best = "t.own_grade" if "own_grade" in table.derived else "o.best"
     columns = [
         "o.system, o.family, o.engine, o.dir_version",
         f"{text['version']} AS row_version, {text['framework']} AS framework, {text['device']} AS device",
@@ -256,7 +257,7 @@ def _select(table: Table, source: str) -> str:
         *(f't."{c}"' for c in (*table.lane, *table.shape, *table.derived)),
         *measured,
         "o.build",
-        f"CASE WHEN {wrong} OR {swapped}.by <> '' THEN 'D' ELSE o.best END AS grade",
+        f"CASE WHEN {wrong} OR {swapped}.by <> '' THEN 'D' ELSE {best} END AS grade",
         f"CASE WHEN {swapped}.by <> '' THEN {swapped}.by || '_for_' || {swapped}.of END AS substitution",
         "o.source, t.file_row_number::UINTEGER AS row",
     ]

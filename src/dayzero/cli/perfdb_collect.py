@@ -1,0 +1,180 @@
+"""``dayzero perfdb collect``: measure lanes on this machine, and keep what was seen."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import cyclopts
+
+from dayzero.cli.console import stderr_console
+from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
+from dayzero.cli.output import OutputFormat, print_json
+from dayzero.cli.perfdb_options import SCHEMA, Where
+from dayzero.cli.perfdb_tactics import show_tactics
+from dayzero.core.errors import InputError
+from dayzero.perfdb.collection import collected_lanes
+from dayzero.wiring.perfdb_collect import Asked, Collected, LaneDone, collect
+from dayzero.wiring.perfdb_slurm import Cluster, collect_on_slurm
+from dayzero.wiring.perfdb_tactics import try_tactics
+
+
+@cyclopts.Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnSlurm:
+    """How a run is spread over a cluster.
+
+    Attributes:
+        slurm: Shards, each a job of Slurm; 0 for this machine.
+        slurm_set: Option of sbatch, as in partition=main; can be repeated.
+        slurm_minutes: How long a job may take.
+    """
+
+    slurm: int = 0
+    slurm_set: Annotated[tuple[str, ...], cyclopts.Parameter(negative=())] = ()
+    slurm_minutes: int = 240
+
+    def cluster(self) -> Cluster:
+        """Give what the wiring takes.
+
+        Raises:
+            InputError: An option has no value.
+        """
+        wrong = next((word for word in self.slurm_set if "=" not in word), None)
+        if wrong is not None:
+            raise InputError(f"not an option of sbatch: {wrong!r}", hint="Write NAME=VALUE, as in partition=main.")
+        settings = {name: value for name, _, value in (word.partition("=") for word in self.slurm_set)}
+        return Cluster(shards=self.slurm, settings=settings, minutes=self.slurm_minutes)
+
+
+def collect_rows(  # noqa: PLR0913  (each is one option)
+    *lanes: str,
+    system: str = "",
+    output: Annotated[Path | None, cyclopts.Parameter(name=("--output", "-o"))] = None,
+    python: str = sys.executable,
+    where: Where = (),
+    plan: Path | None = None,
+    build: str = "",
+    shard: str = "1/1",
+    ranks: int = 0,
+    l2: Literal["warm", "flushed"] = "warm",
+    samples: int = 200,
+    trace: bool = True,
+    case_seconds: float = 180.0,
+    seconds: float = 0.0,
+    tactics: str = "",
+    jobs: int = 1,
+    on_slurm: OnSlurm = OnSlurm(),
+    output_format: OutputFormat = "text",
+) -> int:
+    """Measure lanes on this machine; called again, it goes on where it was. Without a lane it lists them.
+
+    Each case runs in a process of the engine's Python, which may die: that case is then a failed row. Exit 1: a case failed.
+    Exit 3: cases are still to do, or none could run here.
+
+    Args:
+        lanes: Lanes by title, or by the first words of several.
+        system: Name of the system that this machine is, as in h200_sxm.
+        output: The run, a folder.
+        python: Interpreter that has the engine; this one without it.
+        where: Condition on a column, as in num_v_heads=96; can be repeated.
+        plan: File with [[lane]] tables of title and where, in the order in which they are measured.
+        build: What is measured, as NAME==VERSION@sha256:DIGEST of its wheel.
+        shard: Which part of the cases, as in 2/8.
+        ranks: Ranks of a collective.
+        l2: Whether the L2 cache holds what the call before left in it, or is written over.
+        samples: Samples of a case, at most.
+        trace: Whether to see which kernels each case launches.
+        case_seconds: How long a case may take.
+        seconds: After this no case is begun.
+        tactics: Operator whose tuner's candidates are tried instead, each in a process of its own.
+        jobs: How many candidates are tried at once.
+        on_slurm: How it is spread over a cluster.
+        output_format: How the result is written to stdout.
+    """
+    if tactics:
+        if output is None:
+            raise InputError("a run needs a folder", hint="Give -o RUN.")
+        return show_tactics(
+            try_tactics(tactics, output, python, case_s=case_seconds, jobs=jobs, tell=stderr_console().print),
+            output_format,
+        )
+    if not lanes and plan is None:
+        _list_lanes()
+        return PROVEN
+    if output is None or not system:
+        raise InputError("a run needs a folder and a system", hint="Give -o RUN and --system NAME.")
+    asked = Asked(
+        lanes=lanes,
+        where=where,
+        plan=plan,
+        system=system,
+        python=python,
+        build=build,
+        shard=_shard(shard),
+        ranks=ranks,
+        method={"most": samples, "flush": l2 == "flushed"},
+        trace=trace,
+        case_s=case_seconds,
+        seconds=seconds,
+    )
+    console = stderr_console()
+    if on_slurm.slurm:
+        done = collect_on_slurm(asked, output, on_slurm.cluster(), console.print)
+    else:
+        done = collect(asked, output, console.print)
+    if output_format == "json":
+        print_json(_document(done))
+    else:
+        _print(done)
+    return _code(done)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+        raise InputError(f"not a shard: {text!r}", hint="Write it as in 2/8, counted from 1.")
+    return int(number), int(count)
+
+
+def _list_lanes() -> None:
+    for lane in collected_lanes():
+        needs = f"{lane.gpus} GPUs" if lane.device == "cuda" and lane.gpus > 1 else ""
+        told = ("control" if lane.control else "", needs, "not written" if not lane.kind else "", lane.device)
+        print(f"{lane.title:<52} {lane.table:<26} {', '.join(filter(None, told))}")
+
+
+def _code(done: Collected) -> int:
+    counted = [lane for lane in done.lanes if not lane.lane.control]
+    if any(lane.states.get("failed") for lane in counted):
+        return FINDINGS
+    measured = sum(lane.states.get("measured", 0) for lane in done.lanes)
+    return UNDECIDED if not measured or any(lane.to_do for lane in done.lanes) else PROVEN
+
+
+def _print(done: Collected) -> None:
+    print(f"run {done.run} in {done.folder}")
+    for one in done.lanes:
+        told = [f"{count} {state}" for state, count in sorted(one.states.items())]
+        told += [f"{one.to_do} to do"] if one.to_do else []
+        told += [f"{count} left out: {why}" for why, count in one.left_out.items()]
+        print(f"  {one.lane.title:<52} {', '.join(told)}")
+        if one.lane.control:
+            print(f"    control: {one.lane.control}")
+        if not one.states and one.lane.recipe:
+            print(f"    to measure it: {one.lane.recipe.strip()}")
+
+
+def _document(done: Collected) -> dict[str, object]:
+    return {"schema": SCHEMA, "kind": "collect", "run": done.run, "lanes": [_lane(one) for one in done.lanes]}
+
+
+def _lane(one: LaneDone) -> dict[str, object]:
+    return {
+        "lane": one.lane.title,
+        "control": bool(one.lane.control),
+        "states": dict(one.states),
+        "left_out": dict(one.left_out),
+        "to_do": one.to_do,
+        "recipe": one.lane.recipe.strip(),
+    }

@@ -1,0 +1,125 @@
+"""A run of one's own: a chain of lines, one a case, and what each says of its row."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dayzero.core.errors import IntegrityError
+from dayzero.perfdb.model import Grade
+
+SCHEMA = "dayzero/perfdb-run/v1"
+FIRST = "0" * 64
+Line: TypeAlias = Mapping[str, Any]
+_NOT_THROTTLING = 0x1 | 0x2 | 0x100  # nvml.h: idle, clocks set by a user, display clocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A grade, and what keeps it from being a better one."""
+
+    grade: Grade
+    because: tuple[str, ...]
+
+
+def sealed(told: Line, prev: str) -> bytes:
+    """Write a line of the chain: what it tells, the digest of the line before it, and its own as the last member."""
+    body = json.dumps({**told, "prev": prev}, separators=(",", ":"), ensure_ascii=False).encode()[:-1]
+    return body + f',"sha256":"{hashlib.sha256(body).hexdigest()}"}}\n'.encode()
+
+
+def opened(lines: Iterable[bytes], name: str) -> tuple[Line, ...]:
+    """Read a chain.
+
+    Args:
+        lines: Its lines.
+        name: What it is called in an error.
+
+    Raises:
+        IntegrityError: A line was changed, lost or moved.
+    """
+    found: list[Line] = []
+    prev = FIRST
+    for number, line in enumerate(lines, start=1):
+        told = _opened(line)
+        if told is None or told.get("prev") != prev:
+            raise IntegrityError(
+                f"{name}:{number} is not the line that was written", hint="Take the run from where it was made."
+            )
+        prev = str(told["sha256"])
+        found.append(told)
+    return tuple(found)
+
+
+def _opened(line: bytes) -> Line | None:
+    body, marker, rest = line.rstrip(b"\n").rpartition(b',"sha256":"')
+    if not marker or rest != hashlib.sha256(body).hexdigest().encode() + b'"}':
+        return None
+    told: Line = json.loads(line)
+    return told
+
+
+def last_digest(lines: Sequence[Line]) -> str:
+    """Give the digest that the next line names."""
+    return str(lines[-1]["sha256"]) if lines else FIRST
+
+
+def kernels_say(patterns: Sequence[str], kernels: Sequence[Sequence[Any]] | None) -> str:
+    """Say whether the kernels that were launched are those of a label: ``agree``, ``differ`` or ``unseen``."""
+    if kernels is None or not patterns:
+        return "unseen"
+    names = [str(name) for name, _ in kernels]
+    return "agree" if all(any(re.search(p, name) for name in names) for p in patterns) else "differ"
+
+
+def kernel_digest(kernels: Sequence[Sequence[Any]]) -> str:
+    """Name a list of kernels by what was launched, how often and in which order."""
+    return hashlib.sha256(json.dumps(kernels).encode()).hexdigest()
+
+
+def throttled(clocks: Line) -> bool:
+    """Whether the GPU held its clocks back while it was looked at."""
+    return bool(int(clocks.get("throttle", 0)) & ~_NOT_THROTTLING)
+
+
+def standing(line: Line, worker: Line, *, build: str) -> Standing:
+    """Grade a measured case.
+
+    Args:
+        line: Its line.
+        worker: What the process that measured it is.
+        build: Digest of the wheel, or of what it recorded; ``""`` where neither is known.
+    """
+    contradictions = tuple(_contradictions(line))
+    if contradictions:
+        return Standing(grade="D", because=contradictions)
+    if not build:
+        return Standing(grade="C", because=("no digest names the build",))
+    lacking = tuple(_lacking(line, worker))
+    return Standing(grade="B" if lacking else "A", because=lacking)
+
+
+def _contradictions(line: Line) -> Iterable[str]:
+    if line.get("kernels") == "differ":
+        yield "the kernels are not those of the label"
+    differ = line.get("files", {}).get("differ", ())
+    if differ:
+        yield f"{differ[0]} is not as the wheel recorded it" + (f", and {len(differ) - 1} more" if differ[1:] else "")
+
+
+def _lacking(line: Line, worker: Line) -> Iterable[str]:
+    clocks = line.get("clocks", {})
+    if not line.get("files", {}).get("checked"):
+        yield "no loaded file was compared with the wheel's record"
+    if line.get("check", {}).get("state") != "agrees":
+        yield "the result was not checked"
+    if line.get("kernels") != "agree":
+        yield "the kernels were not seen"
+    if not worker.get("driver"):
+        yield "the driver is not known"
+    if not clocks.get("looks"):
+        yield "no clock was seen while it ran"
+    elif throttled(clocks):
+        yield f"the GPU held its clocks back: {int(clocks['throttle']):#x}"
