@@ -36,24 +36,5 @@ if command -v python3.12 > /dev/null; then
         { rm -rf "$peers/endpoints" && echo "MLPerf Endpoints is not on this index; the table will say that it is missing" >&2; }
 fi
 
-if [[ ! -f $peers/tok/tokenizer.json ]]; then
-    "$peers/aiperf/bin/python" - "$peers/tok" "$here"/../docs/*/*.md <<'PYTHON'
-"""Train a small tokenizer on the documentation: the peers ask for one, and none has to be fetched."""
-import json, pathlib, sys
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-folder, texts = pathlib.Path(sys.argv[1]), sys.argv[2:]
-folder.mkdir(parents=True, exist_ok=True)
-tokenizer = Tokenizer(models.BPE())
-tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-tokenizer.decoder = decoders.ByteLevel()
-alphabet = pre_tokenizers.ByteLevel.alphabet()
-tokenizer.train(texts, trainers.BpeTrainer(vocab_size=2000, special_tokens=["<|end|>"], initial_alphabet=alphabet))
-tokenizer.save(str(folder / "tokenizer.json"))
-template = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
-settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|end|>", "model_max_length": 131072}
-(folder / "tokenizer_config.json").write_text(json.dumps({**settings, "chat_template": template}))
-(folder / "config.json").write_text(json.dumps({"model_type": "llama", "vocab_size": tokenizer.get_vocab_size()}))
-PYTHON
-fi
+[[ -f $peers/tok/tokenizer.json ]] || "$peers/aiperf/bin/python" "$here/peer_tokenizer.py" "$peers/tok" "$here"/../docs/*/*.md
 echo "ready in $peers; run: DAYZERO_PEERS=$peers python -m bench.clients" >&2

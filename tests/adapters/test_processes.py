@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dayzero.adapters.processes import ChildProcess, free_port, require_free_port
+from dayzero.adapters.processes import ChildProcess, end_marked, free_port, process_mark, require_free_port
 from dayzero.core.errors import RemoteError
 
 
@@ -86,3 +86,18 @@ def test_a_port_that_is_taken_is_refused_before_anything_starts():
         with pytest.raises(RemoteError, match=f"port {port} on 127.0.0.1 is already taken"):
             require_free_port("127.0.0.1", port)
     require_free_port("127.0.0.1", free_port("127.0.0.1"))
+
+
+def test_an_engine_is_ended_by_its_mark_and_another_process_with_its_number_is_left_alone(tmp_path: Path):
+    process = start(tmp_path, "import time; print('up', flush=True); time.sleep(60)")
+    wait_for(process, b"up")
+    ticks, boot = mark = process_mark(process.pid)
+    assert ticks > 0
+    assert process_mark(os.getpid()) != mark
+    for other in ((ticks + 1, boot), (ticks, "another boot"), (0, "")):
+        assert end_marked(process.pid, other, 1.0) is False
+        assert process.exit_code() is None
+    assert end_marked(process.pid, mark, 0.2) is True
+    assert process.stop(0.1) < 0
+    assert end_marked(process.pid, mark, 0.2) is False
+    assert process_mark(process.pid) == (0, "")

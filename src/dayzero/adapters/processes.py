@@ -13,6 +13,7 @@ from dayzero.adapters.disk import disk_errors
 from dayzero.core.errors import RemoteError
 
 _POLL_S = 0.02
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def require_free_port(host: str, port: int) -> None:
@@ -38,6 +39,35 @@ def free_port(host: str) -> int:
         probe.bind((host, 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def process_mark(pid: int) -> tuple[int, str]:
+    """Give what tells a process from a later one with its number: when it was started, in ticks, and the system's boot."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        # proc(5): the name in brackets may hold anything; what follows it is counted from field 3, the start is field 22.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        if fields[0] != "Z":  # it has ended, and nobody has asked how
+            return int(fields[19]), _BOOT.read_text().strip()
+    return 0, ""
+
+
+def end_marked(pid: int, mark: tuple[int, str], budget_s: float) -> bool:
+    """End the group of an engine whose starter was killed, and say whether it still ran.
+
+    Args:
+        pid: Its process, which leads the group.
+        mark: As :func:`process_mark` gave it then; another process with that number is left alone.
+        budget_s: Seconds from the request to the kill.
+    """
+    if not mark[0] or process_mark(pid) != mark:
+        return False
+    deadline = time.monotonic() + budget_s
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGTERM)
+        while process_mark(pid) == mark and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        os.killpg(pid, signal.SIGKILL)
+    return True
 
 
 class ChildProcess:

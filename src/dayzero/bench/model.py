@@ -196,6 +196,10 @@ class Progress:
     received_bytes: int = 0
 
 
+class EnoughSeenError(Exception):
+    """Raised by who is told of the progress: the cell ends here, with this as its reason; what has come is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wait:
     """Nothing is due.

@@ -31,14 +31,14 @@ class Mark:
 
     Attributes:
         kind: ``line`` or ``area`` (an SVG path), ``rule`` (a vertical line at ``x`` with ``label``), ``level`` (a
-            horizontal one at ``y``).
+            horizontal one at ``y``), ``dot`` or ``ring`` (a point; ``label`` is told where it is pointed at), ``text``.
         path: The path's ``d``.
         x, y: Position in the picture.
         label: Its text; of a rule, drawn at its top.
         row: Which line of the labels' space at the top it takes, counted down.
     """
 
-    kind: Literal["line", "area", "rule", "level"]
+    kind: Literal["line", "area", "rule", "level", "dot", "ring", "text"]
     path: str = ""
     x: float = 0.0
     y: float = 0.0

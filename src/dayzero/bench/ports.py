@@ -62,6 +62,7 @@ class Client(Protocol):
         Args:
             plan: What is sent.
             cell: The cell, for its number of streams.
-            on_progress: Called now and then from within the window (at most ten times a second); must return at once.
+            on_progress: Called now and then from within the window (at most ten times a second); must return at once, or raise
+                :class:`dayzero.bench.model.EnoughSeenError` to end the cell.
         """
         ...

@@ -32,6 +32,9 @@ COMMANDS = (
     CommandEntry(
         "window", "dayzero.cli.window:window", "Does B beat A? Alternating pairs, with what they could have seen"
     ),
+    CommandEntry(
+        "optimize", "dayzero.cli.optimize:optimize", "Which flags serve this workload best? A confirmed winner, or none"
+    ),
     CommandEntry("gate", "dayzero.cli.gate:APP", "Is it still the model, and can the instrument tell?"),
     CommandEntry(
         "perfdb", "dayzero.cli.perfdb:APP", "How fast is this operator on this system, and which rows say so?"

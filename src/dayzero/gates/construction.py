@@ -135,6 +135,22 @@ def document(package: Package, recipe_sha256: str, found: tuple[Premise, ...]) -
     }
 
 
+def flag_changes(model: ModelPin, given: tuple[Given, ...], facts: EngineFacts) -> tuple[str, ...]:
+    """Say which flags change what is computed, and how.
+
+    Args:
+        model: Whose weights.
+        given: The flags.
+        facts: What is known of the engine.
+    """
+    return tuple(
+        said
+        for one in given
+        for setting in facts.flags
+        if _names(one.name, setting, facts) and (said := _changes(one, setting, model))
+    )
+
+
 def _technique(package: Package) -> Premise:
     states = "the definition states no technique that changes weights"
     if package.technique:
@@ -217,12 +233,7 @@ def _flags(model: ModelPin, given: tuple[Given, ...], facts: EngineFacts | None)
     states = "no flag converts weights or cache, or adds to the model"
     if facts is None:
         return Premise(name="flags", states=states, verdict=Undecided("nothing is known of this engine's flags"))
-    wrong = [
-        said
-        for one in given
-        for setting in facts.flags
-        if _names(one.name, setting, facts) and (said := _changes(one, setting, model))
-    ]
+    wrong = flag_changes(model, given, facts)
     verdict: Verdict = Refuted("; ".join(wrong)) if wrong else Proven("none of the launch's flags does")
     return Premise(name="flags", states=states, verdict=verdict)
 

@@ -130,20 +130,8 @@ def service(spec: LaunchSpec, suffix: str = "", *, selector: Mapping[str, Node])
 
 def pod(spec: LaunchSpec, engine: Engine) -> dict[str, Node]:
     """Write the pod: the engine, and before it the check of weights that lie in the claim."""
-    product = product_of(spec)
     return {
-        "automountServiceAccountToken": False,
-        # Else every Service of the namespace adds variables that the launch does not have.
-        "enableServiceLinks": False,
-        "terminationGracePeriodSeconds": grace_s(spec),
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER_ID,
-            "runAsGroup": USER_ID,
-            "fsGroup": USER_ID,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        **({"affinity": _on(product)} if product else {}),
+        **kept_apart(spec),
         **({"initContainers": [_checker(spec)]} if isinstance(spec.model, LocalModel) else {}),
         "containers": [_engine(spec, engine)],
         "volumes": _volumes(spec),
@@ -173,6 +161,25 @@ def product_of(spec: LaunchSpec) -> str:
 @lru_cache(maxsize=1)
 def _products() -> Mapping[str, object]:
     return tomllib.loads(files("dayzero.targets").joinpath("gpu_products.toml").read_text(encoding="utf-8"))
+
+
+def kept_apart(spec: LaunchSpec) -> dict[str, Node]:
+    """Keep a pod from the rest of the cluster, and on nodes with the launch's kind of GPU, where that has one name."""
+    product = product_of(spec)
+    return {
+        "automountServiceAccountToken": False,
+        # Else every Service of the namespace adds variables that the launch does not have.
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": grace_s(spec),
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER_ID,
+            "runAsGroup": USER_ID,
+            "fsGroup": USER_ID,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        **({"affinity": _on(product)} if product else {}),
+    }
 
 
 def pull_policy(spec: LaunchSpec) -> str:

@@ -167,6 +167,11 @@ class LocalSession:
         """Path of the raw rows, for the reader."""
         return shown(self._folder / ROWS)
 
+    @property
+    def pid(self) -> int:
+        """Process id of its engine, which is also its group's."""
+        return self._process.pid
+
     def wait(self, on_wait: Callable[[float, str], None]) -> Start:
         """Wait until it is healthy, has ended, or its start budget is used up."""
         return wait_until_healthy(

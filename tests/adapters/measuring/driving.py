@@ -15,6 +15,7 @@ from dayzero.adapters.measuring.server import servers_of
 from dayzero.adapters.openai_http import Connection, GenericDialect, Speech, Wording
 from dayzero.bench.model import (
     Ending,
+    EnoughSeenError,
     Exhausted,
     Progress,
     Prompt,
@@ -140,6 +141,7 @@ def drive(  # noqa: PLR0913  (each is one condition of a test)
     api_key: str = "",
     ca_file: Path | None = None,
     turns: int = 1,
+    enough: int = 0,
 ) -> Driven:
     server = servers_of(Connection(url=url, ca_file=ca_file))[0]
     records = Records()
@@ -149,8 +151,14 @@ def drive(  # noqa: PLR0913  (each is one condition of a test)
     size = len(plan) if isinstance(plan, Sequence) else 1
     told: list[Progress] = []
     cell = replace(cell_of(size * turns, streams), turns=turns)
+
+    def hear(progress: Progress) -> None:
+        told.append(progress)
+        if enough and progress.done >= enough:
+            raise EnoughSeenError(f"seen {progress.done}")
+
     try:
-        ending = client.run(chosen, cell=cell, on_progress=told.append)
+        ending = client.run(chosen, cell=cell, on_progress=hear)
     finally:
         client.close()
     raw = b"".join(records.parts)

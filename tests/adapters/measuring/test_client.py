@@ -231,6 +231,15 @@ def test_progress_ends_with_everything_done_and_comes_seldom():
     assert len(told) <= 10 * (time.monotonic() - started) + 2
 
 
+def test_who_is_told_of_the_progress_can_end_the_cell_and_what_came_is_kept():
+    with raw_server([0.03, ANSWER]) as server:
+        driven = drive(server.url, [ask(number) for number in range(100)], enough=8)
+    assert isinstance(driven.ending, Aborted)
+    done = driven.progress[-1].done
+    assert driven.ending.reason == f"seen {done}"
+    assert 8 <= done == len(driven.rows) < 100
+
+
 def test_a_plan_hears_the_text_of_an_answer_where_it_converses():
     with serving_in_thread(PLAIN) as server:
         plan = ListPlan([ask(0), ask(1)])

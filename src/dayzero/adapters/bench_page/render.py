@@ -1,4 +1,4 @@
-"""Render the report of a run as one HTML file without scripts and without anything to load: the same run gives the same bytes."""
+"""Render a report as one HTML file without scripts and without anything to load: the same run gives the same bytes."""
 
 from importlib import resources
 
@@ -11,19 +11,28 @@ from dayzero.bench.page import PageView
 
 
 def render_page(page: PageView) -> bytes:
-    """Render the page."""
+    """Render the page of a run."""
+    return rendered(_template("report.html.j2"), page=page, statistics=STATISTICS)
+
+
+def rendered(template: str, **values: object) -> bytes:
+    """Render a page that has the plots and the style of a run's.
+
+    Args:
+        template: Its text; ``plot.html.j2`` can be imported from.
+        values: What it shows.
+    """
     environment = jinja2.Environment(
-        loader=jinja2.DictLoader({"report.html.j2": _template("report.html.j2")}),
+        loader=jinja2.DictLoader({"page": template, "plot.html.j2": _template("plot.html.j2")}),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    template = environment.get_template("report.html.j2")
     # The style is ours and holds no markup; escaping would break its quotes.
     style = Markup(_template("report.css"))  # noqa: S704
-    return template.render(page=page, plot=plot, statistics=STATISTICS, style=style).encode()
+    return environment.get_template("page").render(plot=plot, style=style, **values).encode()
 
 
 def _template(name: str) -> str:

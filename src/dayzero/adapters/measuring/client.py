@@ -18,7 +18,17 @@ from dayzero.adapters.measuring.server import Server
 from dayzero.adapters.measuring.stream import Stream
 from dayzero.adapters.openai_http import Speech, Wording
 from dayzero.bench.answer import reply_text
-from dayzero.bench.model import Aborted, Completed, Ending, Exhausted, Phase, Progress, Request, Wait
+from dayzero.bench.model import (
+    Aborted,
+    Completed,
+    Ending,
+    EnoughSeenError,
+    Exhausted,
+    Phase,
+    Progress,
+    Request,
+    Wait,
+)
 from dayzero.bench.ports import Plan
 from dayzero.bench.reads import encode_sent
 from dayzero.core.workload import Cell
@@ -206,17 +216,19 @@ class _CellRun:
         if self._done == self._told:
             return
         self._told = self._done
-        self._on_progress(
-            Progress(
-                cell=self._cell.name,
-                phase=self._phase,
-                done=self._done,
-                planned=self._cell.size,
-                failed=self._failed,
-                in_flight=len(loop.at_work),
-                received_bytes=loop.received - self._received,
-            )
+        progress = Progress(
+            cell=self._cell.name,
+            phase=self._phase,
+            done=self._done,
+            planned=self._cell.size,
+            failed=self._failed,
+            in_flight=len(loop.at_work),
+            received_bytes=loop.received - self._received,
         )
+        try:
+            self._on_progress(progress)
+        except EnoughSeenError as enough:
+            self.ending = self.ending or Aborted(reason=str(enough))
 
 
 @contextlib.contextmanager
