@@ -33,7 +33,7 @@ SPACE: Mapping[str, tuple[str, ...]] = {
     "n-parallel": ("1", "2", "4"),
     "n-ubatch": ("8", "64", "512"),
 }
-STOCK = {"cpuparams.n-threads": "1", "n-parallel": "4", "n-ubatch": "512"}
+STOCK = {"cpuparams.n-threads": "1", "n-parallel": "1", "n-ubatch": "64"}
 COMMON = ("--n-ctx", "8192", "--kv-unified", "true")
 STREAMS, WARMUP, REQUESTS, INPUT_TOKENS, OUTPUT_TOKENS = 4, 4, 24, 128, 32
 TRIALS = 6
