@@ -3,17 +3,19 @@
 import itertools
 import os
 import signal
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import psycopg
 import pytest
 import sqlalchemy
 from tests.market import books
 from tests.postgres_fixtures import PostgresCluster
 
+from dayzero.adapters.market_store.wire import Wire
 from dayzero.market.audit import audit
 from dayzero.market.ledger import balance
+from dayzero.market.model import Value
 
 TABLES = (
     "signature",
@@ -43,24 +45,24 @@ def buy_and_die(place: books.Place, shop: books.Shop, last: int, *, one_by_one: 
             engine = market.books._engine  # noqa: SLF001  (the test dies inside it)
             sqlalchemy.event.listen(engine, "after_cursor_execute", count)
             sqlalchemy.event.listen(engine, "commit", count)  # before the commit is sent
-            count_around(psycopg.RawCursor, count)
+            count_around(Wire, count)
             books.buy_signed(market, shop, "crash")
         os._exit(DONE)
     finally:
         os._exit(1)
 
 
-def count_around(cursor: type[psycopg.RawCursor], count: Callable[[], None]) -> None:
+def count_around(wire: type[Wire], count: Callable[[], None]) -> None:
     """Count the statements that go past SQLAlchemy: before each is sent, and after its answer is there."""
-    execute = cursor.execute
+    ask = wire.ask
 
-    def counted(self: psycopg.RawCursor, *asked: object) -> object:
+    def counted(self: Wire, statement: str, values: Iterable[Value]) -> object:
         count()
-        answer = execute(self, *asked)
+        answer = ask(self, statement, values)
         count()
         return answer
 
-    cursor.execute = counted
+    wire.ask = counted
 
 
 def state(market) -> dict[str, object]:
@@ -116,9 +118,9 @@ def assert_bought_once(owner, shop) -> None:
     assert audit(owner).findings == ()
 
 
-def test_a_server_that_dies_keeps_what_it_confirmed(tmp_path, clock):
-    folder = Path(f"/tmp/dz-pg-{tmp_path.name[-20:]}-crash")  # noqa: S108  (a socket's path may have 107 bytes)
-    folder.mkdir(mode=0o755)
+def test_a_server_that_dies_keeps_what_it_confirmed(clock):
+    folder = Path(tempfile.mkdtemp(prefix="dz-pg-", dir="/tmp"))  # a socket's path may have 107 bytes
+    folder.chmod(0o755)
     cluster = PostgresCluster(folder, fsync="on")
     try:
         cluster.start()

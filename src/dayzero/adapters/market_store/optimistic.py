@@ -51,7 +51,13 @@ def attempt(engine: Engine, account: str, seen: Unchanging, work: Callable[[Desk
                 raise gone(error) from error
             except RefusedError as refused:
                 raise (KeepFirst if desk.presumes else refused) from refused
-            desk.finish()
+            try:
+                desk.finish()
+            except psycopg.OperationalError as error:
+                if error.sqlstate or not desk.presumes:
+                    raise
+                pooled.invalidate()  # asked again, it looks for itself whether it was done
+                raise gone(error) from error
         return result
     finally:
         pooled.close()
