@@ -118,6 +118,10 @@ def collect_rows(  # noqa: PLR0913  (each is one option)
         case_s=case_seconds,
         seconds=seconds,
     )
+    return _measured(asked, output, on_slurm, output_format)
+
+
+def _measured(asked: Asked, output: Path, on_slurm: OnSlurm, output_format: OutputFormat) -> int:
     console = stderr_console()
     if on_slurm.slurm:
         done = collect_on_slurm(asked, output, on_slurm.cluster(), console.print)

@@ -1,15 +1,19 @@
 """Measure on several nodes: each shard of a plan is a job of Slurm, and a run folder of its own."""
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from dayzero.adapters.collecting.run_folder import RunFolder
-from dayzero.adapters.collecting.slurm_shards import run_on_slurm
+from dayzero.adapters.slurm_jobs import SlurmJobs
 from dayzero.core.errors import RemoteError
 from dayzero.wiring.perfdb_collect import Asked, Collected, LaneDone, summarize
+
+_POLL_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +44,25 @@ def collect_on_slurm(
     left = [number for number, shard in enumerate(folders, start=1) if not _finished(shard)]
     commands = [_words(asked, folders[number - 1], f"{number}/{cluster.shards}") for number in left]
     if commands:
-        run_on_slurm(commands, folder / "slurm", cluster.settings, minutes=cluster.minutes, tell=tell)
+        _run(commands, folder / "slurm", cluster, tell)
     begun = [RunFolder(shard) for shard in folders if RunFolder(shard).exists]
     if not begun:
         raise RemoteError("no shard was begun", hint=f"{folder / 'slurm'} has what the jobs said.")
     done = [summarize(run) for run in begun]
     missing = len(folders) - len(begun)
     return _together(folder, done, missing)
+
+
+def _run(commands: Sequence[Sequence[str]], logs: Path, cluster: Cluster, tell: Callable[[str], None]) -> None:
+    """Have each command done by a job of its own, and wait for their end; what they made of it is in their folders."""
+    slurm = SlurmJobs(logs, {**cluster.settings, "time": str(cluster.minutes)})
+    try:
+        jobs = [slurm.submit(f"dayzero-collect-{number}", words) for number, words in enumerate(commands, start=1)]
+    except RemoteError as error:
+        raise RemoteError(f"Slurm takes no jobs: {error}", hint="Try sbatch by hand with the same options.") from error
+    tell(f"Slurm job {', '.join(jobs)}: {len(jobs)} shards")
+    while not all(slurm.ended(job) for job in jobs):
+        time.sleep(_POLL_S)
 
 
 def _finished(shard: Path) -> bool:
