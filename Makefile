@@ -13,6 +13,10 @@ export DAYZERO_KUBERNETES_TOOLS ?= $(CACHE)/kubernetes-tools
 export DAYZERO_SIGSTORE_JS ?= $(CACHE)/sigstore-js
 export DAYZERO_BROWSER_TOOLS ?= $(CACHE)/browser-tools
 export PATH := $(DAYZERO_KUBERNETES_TOOLS):$(PATH)
+# What is compiled once is kept, whatever the environment says: half of collecting the tests is compiling them.
+export PYTHONDONTWRITEBYTECODE :=
+# The files that have tests of a mark, where ARGS names none: the others need not be collected to be left out.
+marked = $(if $(findstring tests/,$(ARGS)),,$(shell grep -rl --include='test_*.py' 'mark\.$(1)\b' tests verifier/tests))
 
 .PHONY: help demo test check format lint types contracts coverage verifier requirements clean \
         vllm-env kubernetes-tools sigstore-js browser-tools skypilot-env lm-eval-env test-vllm test-skypilot test-lm-eval test-wheels test-gates \
@@ -25,7 +29,7 @@ demo: $(VENV)/.runtime ## Show the whole job on this machine (ARGS=smollm2 for r
 	$(BIN)/dayzero demo $(ARGS)
 
 test: $(VENV)/.development ## Run the tests (ARGS are pytest's; COVERAGE=1 notes which lines ran; WORKERS=0 runs them in one process)
-	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile $(if $(COVERAGE),--cov --cov-report=) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=) $(ARGS)
 
 check: $(VENV)/.development format lint types contracts coverage ## Format, lint, types, import contracts, and the tests under coverage
 
@@ -61,34 +65,34 @@ verifier: $(VENV)/bin/python ## Write dist/dayzero-verify.pyz, the verifier as o
 	$(BIN)/python tools/build_verifier.py
 
 test-vllm: $(VENV)/.development vllm-env ## Run the tests that need the real vLLM
-	$(BIN)/python -m pytest -m vllm $(ARGS)
+	$(BIN)/python -m pytest -m vllm $(call marked,vllm) $(ARGS)
 
 test-gates: $(VENV)/.development ## Run the gates between real engines with real weights; minutes
-	$(BIN)/python -m pytest -m gates $(ARGS)
+	$(BIN)/python -m pytest -m gates $(call marked,gates) $(ARGS)
 
 test-wheels: $(VENV)/.development ## Run the tests that read the real wheels of engines and libraries (WHEELS=all for every release)
 	WHEELS=$(WHEELS) $(BIN)/python -m pytest -m wheels -v $(if $(filter all,$(WHEELS)),,tests/wheels tests/audit/python/test_wheels.py) $(ARGS)
 
 test-browser: $(VENV)/.development browser-tools ## Run the tests that walk through the catalog in a real browser (MARK=walk for those of CI)
-	$(BIN)/python -m pytest -m $(or $(MARK),browser) $(ARGS)
+	$(BIN)/python -m pytest -m $(or $(MARK),browser) $(call marked,$(or $(MARK),browser)) $(ARGS)
 
 skypilot-env: ## Install SkyPilot for the tests marked skypilot
 	PYTHON=$(PYTHON) tools/tool_env.sh skypilot $(DAYZERO_SKYPILOT_ENV)
 
 test-skypilot: $(VENV)/.development skypilot-env ## Run the tests that ask SkyPilot's own parser
-	$(BIN)/python -m pytest -m skypilot $(ARGS)
+	$(BIN)/python -m pytest -m skypilot $(call marked,skypilot) $(ARGS)
 
 lm-eval-env: ## Install lm-eval for the task gate and the tests marked lm_eval
 	PYTHON=$(PYTHON) tools/tool_env.sh lm-eval $(DAYZERO_LM_EVAL_ENV)
 
 test-lm-eval: $(VENV)/.development lm-eval-env ## Run the tests that run the real lm-eval
-	$(BIN)/python -m pytest -m lm_eval $(ARGS)
+	$(BIN)/python -m pytest -m lm_eval $(call marked,lm_eval) $(ARGS)
 
 aic-env: ## Install aiconfigurator for the tests marked aic
 	PYTHON=$(PYTHON) tools/tool_env.sh aiconfigurator $(DAYZERO_AIC_ENV)
 
 test-aic: $(VENV)/.development aic-env ## Run the tests that import aiconfigurator's tables and let it read what is exported
-	$(BIN)/python -m pytest -m aic $(ARGS)
+	$(BIN)/python -m pytest -m aic $(call marked,aic) $(ARGS)
 
 requirements: $(VENV)/.development ## Pin the dependencies again, with hashes
 	tools/pin_requirements.sh $(BIN)

@@ -4,6 +4,7 @@ import ctypes
 import fcntl
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,20 +81,31 @@ def embedded_engine() -> EmbeddedEngine:
         pytest.skip(f"the embedded engine is not here: {error.message}")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files first whose tests measure, then those whose tests take long, then those with many tests.
+
+    Workers take files in this order: they wait for each other at the beginning only, and what is left for the end is short.
+    """
+    tests = Counter(item.path for item in items)
+    alone = {item.path for item in items if item.get_closest_marker("alone")}
+    long = {item.path for item in items if item.get_closest_marker("engine") or item.get_closest_marker("packaging")}
+    items.sort(key=lambda item: (item.path not in alone, item.path not in long, -tests[item.path], item.path))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Give a test that measures for real the machine to itself: the other workers wait until it is over."""
     run = getattr(item.config, "workerinput", {}).get("testrunuid")
     if run is None:
         return (yield)
-    alone = any(item.get_closest_marker(name) for name in ("alone", "engine", "packaging"))
     folder = Path(tempfile.gettempdir())
     with (
         (folder / f"dayzero-tests-{run}.turn").open("w") as turn,
         (folder / f"dayzero-tests-{run}.floor").open("w") as floor,
     ):
         fcntl.flock(turn, fcntl.LOCK_EX)  # who waits for an empty floor is not passed by those who would share it
-        fcntl.flock(floor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(floor, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         fcntl.flock(turn, fcntl.LOCK_UN)
         return (yield)
 

@@ -5,7 +5,7 @@
 #   tools/tool_env.sh skypilot|lm-eval|aiconfigurator VENV_DIR
 #
 # $PYTHON names the Python 3.11 to build on (default: python3.11). Packages come from wherever pip is set up to find them, each
-# held to a hash in requirements/TOOL.txt. No cloud and no hub is asked.
+# held to a hash in requirements/TOOL.txt. No cloud and no hub is asked. A module is compiled when it is first imported.
 set -euo pipefail
 
 fail() {
@@ -35,7 +35,7 @@ fi
 rm -f "$stamp" # what is half installed does not pass for finished
 echo "installing $(grep -o "^$tool==[^ ]*" "$requirements") into $venv" >&2
 "$python" -m venv "$venv"
-"$venv/bin/python" -m pip --disable-pip-version-check -qq install --no-deps --require-hashes -r "$requirements"
+"$venv/bin/python" -m pip --disable-pip-version-check -qq install --no-compile --no-deps --require-hashes -r "$requirements"
 "$venv/bin/python" -c "import $module"
 printf '%s\n' "$want" >"$stamp"
 echo "$venv is ready" >&2

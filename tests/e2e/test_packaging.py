@@ -64,6 +64,7 @@ def _run_until_measured(demo: list[str], folder: Path) -> subprocess.CompletedPr
     return done
 
 
+@pytest.mark.alone
 def test_the_wheels_run_the_demo_in_a_new_environment_from_an_empty_folder(wheels, tmp_path, embedded_engine):
     assert embedded_engine
     home = tmp_path / "env"

@@ -1,6 +1,7 @@
 """The house keeps its own rules: sizes, one home per name, what core and the verifier may import."""
 
 import ast
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -111,3 +112,10 @@ def test_a_guard_is_told_from_a_word(code, found):
 
 def test_nothing_hides_a_tangle_behind_type_checking():
     assert [name_of(f) for f in MODULES if guards(tree(f))] == []
+
+
+def test_a_suites_mark_stands_in_a_file_of_tests():
+    """The Makefile looks for the tests of a suite there: elsewhere a mark would take its tests out of every run."""
+    suites = re.compile(r"mark\.(?:vllm|skypilot|gates|lm_eval|aic|browser|walk|wheels)\b")
+    files = [file for tests in ("tests", "verifier/tests") for file in (ROOT / tests).rglob("*.py")]
+    assert [name_of(f) for f in files if suites.search(f.read_text("utf-8")) and not f.name.startswith("test_")] == []

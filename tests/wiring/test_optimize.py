@@ -83,6 +83,7 @@ def study(tmp_path_factory: pytest.TempPathFactory, embedded_engine: object) -> 
     return folder / "study", json.loads((folder / "study" / "result.json").read_text()), out, err
 
 
+@pytest.mark.alone
 def test_a_flag_that_the_build_lacks_and_one_that_changes_the_model_are_never_started(study):
     _, result, out, _ = study
     taken_out = {one["setting"]: one for one in result["space"]["excluded"]}
@@ -93,12 +94,14 @@ def test_a_flag_that_the_build_lacks_and_one_that_changes_the_model_are_never_st
     assert "left out   no-such-setting 1 (build)" in out
 
 
+@pytest.mark.alone
 def test_a_combination_that_the_engine_would_ignore_is_never_started(study):
     _, result, _, _ = study
     ignored = [one for one in result["pruned"] if one["by"] == "relation"]
     assert [one["changed"] for one in ignored] == [{"n-batch": "64", "n-ubatch": "128"}]
 
 
+@pytest.mark.alone
 def test_a_planted_crash_is_triaged_and_never_started_again(study):
     root, result, out, _ = study
     fallen = [one for one in result["trials"] if one["outcome"] == "died-at-start"]
@@ -113,6 +116,7 @@ def test_a_planted_crash_is_triaged_and_never_started_again(study):
     assert not any("maybe" in file.read_text() for file in root.glob("trials/*/receipt.json"))
 
 
+@pytest.mark.alone
 def test_every_trial_keeps_what_its_figures_are_made_of(study):
     root, result, _, _ = study
     measured = [one for one in result["trials"] if one["outcome"] == "measured"]
@@ -130,6 +134,7 @@ def test_every_trial_keeps_what_its_figures_are_made_of(study):
         assert len(one["blocks"]) == 10
 
 
+@pytest.mark.alone
 def test_all_trials_send_the_same_requests(study):
     root, result, _, _ = study
     firsts = {
@@ -140,6 +145,7 @@ def test_all_trials_send_the_same_requests(study):
     assert len(firsts) == 1
 
 
+@pytest.mark.alone
 def test_progress_says_each_trial_on_stderr_and_results_stand_on_stdout(study):
     _, result, out, err = study
     lines = err.splitlines()
@@ -149,6 +155,7 @@ def test_progress_says_each_trial_on_stderr_and_results_stand_on_stdout(study):
     assert "device-seconds" in out
 
 
+@pytest.mark.alone
 def test_an_explanation_rests_on_trials_that_differ_in_one_flag(study, capsys: pytest.CaptureFixture[str]):
     root, result, _, _ = study
     assert run(["optimize", "--explain", str(root), "--output-format", "json"]) == 0
@@ -163,6 +170,7 @@ def test_an_explanation_rests_on_trials_that_differ_in_one_flag(study, capsys: p
     assert "pairs of trials that differ in one flag alone:" in capsys.readouterr().out
 
 
+@pytest.mark.alone
 def test_a_winner_is_a_package_that_kit_build_takes(study, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     root, _, _, _ = study
     opened = reopen(root, lambda question: question, lambda _: None)
@@ -222,6 +230,7 @@ def test_a_package_that_does_not_serve_is_a_finding(tmp_path: Path, capsys: pyte
     assert "--kv-unified" in said
 
 
+@pytest.mark.alone
 def test_a_winner_is_confirmed_with_flags_that_both_arms_get(tmp_path: Path):
     """A batch of four tokens reads a prompt in very small pieces: a larger one is far better, on any machine."""
     short = LOAD.replace("concurrency = 2", "concurrency = 1").replace("requests = 20", "requests = 12")

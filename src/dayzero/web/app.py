@@ -1,5 +1,6 @@
 """The live catalog as an application: the paths of the static site, and questions that only a server answers."""
 
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
@@ -53,10 +54,13 @@ def app_of(live: LiveCatalog, front: Storefront | None = None) -> ASGIApp:
     app.include_router(api)
     app.include_router(question_routes(live))
     parts = [api] if front is None else [api, add_market(app, front)]
-    files = {OPENAPI: openapi_bytes(*parts), **assets()}
+    described = cache(lambda: openapi_bytes(*parts))  # takes as long as the rest of a start, and few ask for it
+    files = assets()
 
     @app.get("/{path:path}", include_in_schema=False)
     def site(path: str, request: Request) -> Response:
+        if path == OPENAPI:
+            return Document(content=described(), kind=kind_of(path)).answer(request)
         if path in files:
             return Document(content=files[path], kind=kind_of(path)).answer(request)
         if path in {INDEX, INDEX_ENVELOPE}:
