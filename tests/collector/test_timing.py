@@ -9,7 +9,7 @@ import pytest
 
 from dayzero.collector.timing import Method, measure
 from dayzero.collector.trace import launched
-from dayzero.collector.work import Check, Work, compare, unchecked
+from dayzero.collector.work import Check, Ranks, Work, compare, unchecked
 
 
 class Cuda:
@@ -19,6 +19,7 @@ class Cuda:
         self.launch_us = launch_us
         self.now_us, self.call_us, self.calls, self.capturing, self.flushes = 0.0, call_us, 0, None, 0
         self.can_capture = capture
+        self.modes = []
 
     def call(self, launch_us=None):
         if self.capturing is not None:
@@ -52,7 +53,8 @@ class Cuda:
                     cuda.call(launch_us=0.0)
 
         @contextlib.contextmanager
-        def graph(made) -> Iterator[None]:
+        def graph(made, *, capture_error_mode="global") -> Iterator[None]:
+            cuda.modes.append(capture_error_mode)
             if not cuda.can_capture:
                 raise RuntimeError("operation not permitted when stream is capturing")
             cuda.capturing = made
@@ -74,16 +76,16 @@ def work(cuda, **more: bool):
 
 
 def test_short_calls_are_repeated_in_a_graph_until_a_sample_lasts():
-    cuda = Cuda(4.0)
+    cuda = Cuda(10.0)
     timed = measure(cuda.torch(), work(cuda), Method())
     assert (timed.timing_method, timed.used_cuda_graph, timed.l2_state) == ("graph_event", True, "warm")
-    assert timed.inner_repeats == 50  # 200 us a sample
-    assert timed.samples_us == [pytest.approx(4.0)] * 200
+    assert timed.inner_repeats == 100  # 1 ms a sample
+    assert timed.samples_us == [pytest.approx(10.0)] * 40
 
 
 def test_how_often_a_call_is_repeated_follows_from_its_graph_and_not_from_the_launches_outside_it():
-    timed = measure((cuda := Cuda(4.0, launch_us=240.0)).torch(), work(cuda), Method())
-    assert (timed.inner_repeats, timed.samples_us[0]) == (50, pytest.approx(4.0))
+    timed = measure((cuda := Cuda(10.0, launch_us=240.0)).torch(), work(cuda), Method())
+    assert (timed.inner_repeats, timed.samples_us[0]) == (100, pytest.approx(10.0))
 
 
 def test_long_calls_are_timed_one_by_one_and_not_for_ever():
@@ -112,13 +114,50 @@ def test_the_cache_is_written_over_before_each_single_call():
     assert (timed.l2_state, timed.inner_repeats, cuda.flushes) == ("flushed", 1, 7)
 
 
-def test_ranks_that_wait_for_each_other_make_the_same_calls():
+def together(cuda, slowest_us, others_us=()):
+    """Ranks of which the slowest takes so long for a call."""
+    cuda.lined_up = 0
+
+    def line_up() -> None:
+        assert cuda.capturing is None
+        cuda.lined_up += 1
+
+    def mean(values) -> list[float]:
+        return [sum((value, *others_us)) / (1 + len(others_us)) for value in values]
+
+    return Ranks(line_up=line_up, largest=lambda value: max(value, slowest_us), mean=mean)
+
+
+@pytest.mark.parametrize(("slowest_us", "repeats", "samples"), [(20.0, 100, 20), (900.0, 2, 23), (3e6, 1, 1)])
+def test_ranks_that_wait_for_each_other_make_the_same_calls_however_fast_each_of_them_is(slowest_us, repeats, samples):
     counts = []
-    for call_us in (4.0, 90_000.0):
+    for call_us in (4.0, slowest_us):
         cuda = Cuda(call_us)
-        measure(cuda.torch(), work(cuda), Method(fixed=True, repeats=10, most=40))
+        timed = measure(
+            cuda.torch(), work(cuda, ranks=together(cuda, slowest_us)), Method(sample_us=2000.0, repeats=100)
+        )
+        assert (timed.inner_repeats, len(timed.samples_us)) == (repeats, samples)
+        assert cuda.lined_up == 3 + samples
         counts.append(cuda.calls)
     assert counts[0] == counts[1]
+
+
+def test_ranks_tell_the_mean_of_what_each_of_them_saw_and_are_captured_beside_other_threads():
+    cuda = Cuda(4.0)
+    timed = measure(cuda.torch(), work(cuda, ranks=together(cuda, 4.0, others_us=(6.0,))), Method())
+    assert set(timed.samples_us) == {5.0}
+    assert set(cuda.modes) == {"thread_local"}
+    measure((alone := Cuda(4.0)).torch(), work(alone), Method())
+    assert set(alone.modes) == {"global"}
+
+
+def test_ranks_without_a_gpu_line_up_before_each_sample():
+    calls, lined_up = [], []
+    ranks = Ranks(line_up=lambda: lined_up.append(len(calls)), largest=lambda _: 1000.0, mean=lambda values: values)
+    done = Work(call=lambda: calls.append(1), check=unchecked("nothing"), device="cpu", ranks=ranks)
+    timed = measure(None, done, Method(sample_us=2000.0, most=9))
+    assert (timed.inner_repeats, len(timed.samples_us)) == (2, 9)
+    assert lined_up == [*range(3, 6), *range(6, 6 + 2 * 9, 2)]
 
 
 def test_without_a_gpu_the_clock_is_read():

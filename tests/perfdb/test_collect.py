@@ -4,12 +4,10 @@ import json
 import sys
 
 import pytest
-from tests.perfdb.worker_simulator import MACHINE, measured, simulator
+from tests.perfdb.worker_simulator import MACHINE, gpus_at, measured, simulator
 
 from dayzero.adapters.collecting import clocks as clocks_module
 from dayzero.adapters.collecting.run_folder import RunFolder
-from dayzero.adapters.nvml import Card
-from dayzero.bench.telemetry.model import Gpu
 
 CONV = "kimi-k3/vllm/kda/context/conv1d"
 FEW = ("--where", "num_v_heads=12", "--where", "batch_size=2", "--where", "seq_len<=8")
@@ -113,8 +111,8 @@ def test_what_the_gpu_cannot_hold_is_left_out_with_the_reason(run):
 def test_a_collective_says_how_many_gpus_it_lacks_and_how_it_would_be_run(run):
     code, said, folder = run({"*": measured()}, lane="nccl/collectives", few=())
     assert code == 3
-    assert "28 left out: it needs 8 GPUs, and this machine has 1" in said
-    assert "to measure it: One node with that many GPUs" in said
+    assert "168 left out: it needs 8 GPUs, and this machine has 1" in said
+    assert "dayzero perfdb collect nccl/collectives --ranks 8 --system" in said
     assert folder.lines("cases.jsonl") == ()
 
 
@@ -140,7 +138,8 @@ def test_the_machine_has_to_be_the_named_system(run):
         (("--shard", "3/2"), "not a shard: '3/2'"),
         (("--where", "nothing=1"), "has no column 'nothing'"),
         (("--plan", "/nowhere.toml"), "/nowhere.toml cannot be read"),
-        (("--slurm", "2", "--slurm-set", "partition"), "not an option of sbatch: 'partition'"),
+        (("--slurm", "partition"), "not an option of sbatch: 'partition'"),
+        (("--slurm", "array=1-8"), "--slurm sets array itself"),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_anything_runs(run, words, message):
@@ -214,33 +213,8 @@ def test_kernels_that_are_not_those_of_the_label_are_said(run):
     ]
 
 
-class FakeGpus:
-    """A GPU at one clock."""
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def cards(self):
-        facts = {"driver": "580.95", "vbios": "96.00", "ecc": "on", "mig": "off"}
-        return (Card(name="NVIDIA H200", uuid="GPU-0a1b", power_limit_w=700.0, sm_max_mhz=1980, **facts),)
-
-    def look(self):
-        return (
-            Gpu(
-                index=0,
-                sm_mhz=1755,
-                memory_mhz=3201,
-                power_w=310.0,
-                temperature_c=41,
-                memory_used_bytes=1,
-                busy=1.0,
-                throttle=0x4,
-            ),
-        )
-
-
 def test_the_clocks_of_a_case_are_those_that_were_seen_in_its_window(run, monkeypatch):
-    monkeypatch.setattr(clocks_module, "Gpus", FakeGpus)
+    monkeypatch.setattr(clocks_module, "Gpus", gpus_at({"throttle": 0x4}))
     _, _, folder = run({"*": measured()})
     (worker,) = folder.lines("workers.jsonl")
     assert (worker["driver"], worker["ecc"], worker["power_limit_w"]) == ("580.95", "on", 700.0)
@@ -251,28 +225,6 @@ def test_the_clocks_of_a_case_are_those_that_were_seen_in_its_window(run, monkey
     assert clocks["throttle"] == 0x4
 
 
-def test_two_ranks_are_asked_the_same_and_find_each_other(tmp_path, dayzero):
-    two = {**MACHINE, "gpus": [MACHINE["gpus"][0]] * 2}
-    python = simulator(tmp_path / "sim", {"*": measured()}, two)
-    words = ("--ranks", 2, "--where", "message_size=512", "--system", "h200_sxm", "-o", tmp_path / "run")
-    code, out, err = dayzero("perfdb", "collect", "nccl/collectives", *words, "--python", python)
-    assert code == 0, out + err
-    asked = [json.loads(line) for line in (tmp_path / "sim" / "asked.jsonl").read_text().splitlines()]
-    assert len(asked) == 8
-    assert {one["options"]["operation"] for one in asked} == {"all_reduce", "all_gather", "reduce_scatter", "alltoall"}
-    assert all(one["method"]["fixed"] and one["columns"]["num_gpus"] == 2 for one in asked)
-    assert "operation" not in asked[0]["columns"]
-
-
 def test_the_processor_of_this_python_measures_by_default(tmp_path, dayzero):
     words = ("cpu/numpy", "--where", "m=1", "--where", "n=256", "--where", "k=256", "--system", "a_cpu")
     assert dayzero("perfdb", "collect", *words, "-o", tmp_path / "run", "--python", sys.executable)[0] == 0
-
-
-@pytest.mark.vllm
-def test_two_ranks_reduce_over_gloo(vllm_environment, tmp_path, dayzero):
-    words = ("cpu/torch/collectives", "--where", "message_size=4096", "--system", "a_cpu", "-o", tmp_path / "run")
-    code, out, err = dayzero("perfdb", "collect", *words, "--python", vllm_environment / "bin" / "python")
-    assert code == 0, out + err
-    lines = (tmp_path / "run" / "cases.jsonl").read_text().splitlines()
-    assert [json.loads(line)["check"]["state"] for line in lines] == ["agrees"] * 2

@@ -25,7 +25,7 @@ def on_slurm(cluster, monkeypatch):
 
 @pytest.mark.usefixtures("on_slurm")
 def test_each_shard_is_a_job_and_what_is_finished_is_not_submitted_again(tmp_path, answer):
-    words = (*LANE, "-o", tmp_path / "run", "--slurm", 2, "--slurm-set", "partition=main", "--slurm-minutes", 5)
+    words = (*LANE, "-o", tmp_path / "run", "--slurm", "partition=main,time=5", "--workers", 2)
     code, told = answer("perfdb", "collect", *words)
     (lane,) = told["lanes"]
     assert (code, lane["states"], lane["to_do"]) == (0, {"measured": 4}, 0)
@@ -34,6 +34,8 @@ def test_each_shard_is_a_job_and_what_is_finished_is_not_submitted_again(tmp_pat
     ]
     assert len(set(cases)) == 4
     jobs = sorted((tmp_path / "run" / "slurm").iterdir())
+    scripts = [file.read_text() for file in jobs if file.name.endswith("_submission.sh")]
+    assert [("--time=5\n" in script, "--partition=main\n" in script) for script in scripts] == [(True, True)] * 2
     assert answer("perfdb", "collect", *words)[0] == 0
     assert sorted((tmp_path / "run" / "slurm").iterdir()) == jobs
     code, told = answer("perfdb", "import", tmp_path / "run", "-o", tmp_path / "db")
@@ -42,13 +44,13 @@ def test_each_shard_is_a_job_and_what_is_finished_is_not_submitted_again(tmp_pat
 
 @pytest.mark.usefixtures("on_slurm")
 def test_options_that_slurm_does_not_take_are_said(tmp_path, dayzero):
-    words = (*LANE, "-o", tmp_path / "run", "--slurm", 1, "--slurm-set", "partition=nowhere")
+    words = (*LANE, "-o", tmp_path / "run", "--slurm", "partition=nowhere", "--workers", 1)
     code, _, err = dayzero("perfdb", "collect", *words)
     assert (code, "Slurm takes no jobs" in err) == (3, True)
 
 
 @pytest.mark.usefixtures("on_slurm")
 def test_a_shard_that_does_not_begin_leaves_no_run(tmp_path, dayzero):
-    words = (*LANE, "-o", tmp_path / "run", "--slurm", 1, "--python", "/nowhere/python")
+    words = (*LANE, "-o", tmp_path / "run", "--slurm", "partition=main", "--workers", 1, "--python", "/nowhere/python")
     code, _, err = dayzero("perfdb", "collect", *words)
     assert (code, "no shard was begun" in err) == (3, True)

@@ -1,10 +1,11 @@
 """A point query says which rows answered, over which channel, and a bar that holds nine in ten."""
 
+import json
 import math
 import random
 
 import pytest
-from tests.perfdb.tree_samples import GEMM, gemm, place
+from tests.perfdb.tree_samples import GEMM, KDA, gemm, kda, place
 
 from dayzero.core.errors import InputError
 from dayzero.core.verdict import Undecided
@@ -12,6 +13,7 @@ from dayzero.perfdb.error_bar import calibrate, interpolate, noise, quantile, re
 from dayzero.perfdb.explain import Answer, Question, explain
 from dayzero.perfdb.lane_index import index_of
 from dayzero.perfdb.predicate import parse_terms
+from dayzero.wiring.perfdb import open_database
 from dayzero.wiring.perfdb_explain import Explainer
 
 SIZES = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
@@ -86,6 +88,23 @@ def test_what_is_not_one_point_of_one_lane_is_refused(explainer):
         ask(explainer, gemm_dtype="fp8", m=128, n=4096, k=4096)
 
 
+def test_what_was_not_given_is_told_at_once_and_what_follows_from_the_rest_is_not_asked(imported):
+    rows = [kda(0.01 * n, n, num_k_heads=h, num_v_heads=h) for n in (1, 2, 4) for h in (12, 24)]
+    lane = ("system=h200_sxm", "engine=vllm")
+    explainer = Explainer(database=imported({place(KDA): [*rows, *(row | {"phase": "verify"} for row in rows)]}))
+    with pytest.raises(InputError, match="they differ in phase") as refused:
+        explainer.answer("kda_perf", "", parse_terms(lane))
+    assert refused.value.hint == "Give --where phase=..., one of context, verify."
+    lane = (*lane, "phase=verify")
+    with pytest.raises(InputError, match="num_k_heads, num_v_heads, seq_len are not given") as refused:
+        explainer.answer("kda_perf", "", parse_terms(lane))
+    assert "--where num_v_heads=VALUE, one of 12, 24; --where seq_len=VALUE, from 1 to 4" in refused.value.hint
+    _, found = explainer.answer("kda_perf", "", parse_terms((*lane, "num_v_heads=24", "seq_len=2")))
+    assert isinstance(found, Answer)
+    with pytest.raises(InputError, match="there is no table 'kda_prf'"):
+        open_database(explainer.database.folder.root, "", ("kda_prf",))
+
+
 def test_a_lane_that_was_asked_once_answers_without_the_database(explainer):
     ask(explainer, m=128, n=4096, k=4096)
     explainer.database.rows._connection.close()  # noqa: SLF001  (nothing may ask it again)
@@ -135,3 +154,51 @@ def test_rows_that_were_taken_back_do_not_answer(tmp_path, dayzero, answer, impo
     assert (code, told["axis"], len(told["rows"])) == (0, "", 1)
     code, told = answer("perfdb", "explain", tmp_path / "db", *point, *shape, "--evidence", tmp_path)
     assert (code, told["axis"], len(told["rows"])) == (0, "m", 2)
+
+
+POINT = ("--table", "gemm_perf", "--system", "h200_sxm", "--engine", "vllm", "--label", "0.24.0")
+
+
+def test_the_rows_behind_an_answer_are_shown_as_they_came(tmp_path, dayzero, answer, imported):
+    rows = curve(1)
+    imported({place(GEMM): rows})
+    shape = ("--where", "m=160", "--where", "n=4096", "--where", "k=4096")
+    code, told = answer("perfdb", "explain", tmp_path / "db", *POINT, *shape)
+    numbers = [n for n, row in enumerate(rows) if row["m"] in {128, 192} and (row["n"], row["k"]) == (4096, 4096)]
+    assert (code, [row["row"] for row in told["rows"]]) == (0, numbers)
+    assert [row["columns"] for row in told["rows"]] == [rows[n] for n in numbers]
+    assert all("line" not in row for row in told["rows"])
+    (tree,) = {row["file_sha256"] for row in told["rows"]}
+    assert (tmp_path / "db" / "files" / tree).read_bytes() == (tmp_path / "tree" / place(GEMM)).read_bytes()
+    _, out, _ = dayzero("perfdb", "explain", tmp_path / "db", *POINT, *shape)
+    flat = " ".join(out.split())
+    assert f"m=128 n=4096 k=4096 latency={rows[numbers[0]]['latency']} ms" in flat
+    assert f"kept as files/{tree}" in flat
+    (small, large) = told["around"]
+    assert (small["size"], large["size"]) == (128, 192)
+    share = math.log(160 / 128) / math.log(192 / 128)
+    assert told["value_us"] == pytest.approx(small["value_us"] * (large["value_us"] / small["value_us"]) ** share)
+    assert " ^ (ln(160 / 128) / ln(192 / 128))" in flat
+    assert max(map(len, out.splitlines())) <= 132
+
+
+def test_a_file_that_is_not_the_one_that_was_imported_backs_no_answer(tmp_path, dayzero, imported):
+    imported({place(GEMM): curve(1)})
+    imported({place(GEMM): curve(2)}, name="other")
+    (one, other) = (kept for kept in (tmp_path / "db" / "files").iterdir() if kept.read_bytes()[:4] == b"PAR1")
+    content = other.read_bytes()
+    for changed in (one, other):
+        changed.chmod(0o644)
+        changed.write_bytes(content)
+    shape = ("--where", "m=128", "--where", "n=4096", "--where", "k=4096")
+    ids = [made["id"] for made in map(_manifest, (tmp_path / "db" / "imports").iterdir())]
+    codes = {dayzero("perfdb", "explain", tmp_path / "db", *POINT, *shape, "--import", made)[0] for made in ids}
+    assert codes == {0, 4}
+    one.unlink()
+    other.unlink()
+    code, _, err = dayzero("perfdb", "explain", tmp_path / "db", *POINT, *shape)
+    assert (code, "is gone from the database" in err) == (4, True)
+
+
+def _manifest(path) -> dict[str, object]:
+    return json.loads(path.read_text())

@@ -9,7 +9,8 @@ import zipfile
 import pytest
 from tests.perfdb.tree_samples import GEMM, KDA, gemm, kda, place, write_parquet, write_tree
 
-from dayzero.core.errors import InputError
+from dayzero.adapters.perf_database import build_family
+from dayzero.core.errors import InputError, IntegrityError
 from dayzero.perfdb.builds import says_the_same
 from dayzero.wiring.perfdb import open_database
 from dayzero.wiring.perfdb_import import import_tree
@@ -102,6 +103,10 @@ def _with(change) -> dict[str, list[dict[str, object]]]:
             },
             "measure latency_us in different units",
         ),
+        (
+            {place(GEMM): [gemm(1.0)], place(GEMM, version="0.25.0"): [gemm(1.0, gemm_dtype=16)]},
+            "column gemm_dtype is BIGINT, and VARCHAR in other files of gemm_perf",
+        ),
     ],
 )
 def test_what_cannot_be_trusted_is_refused_and_leaves_no_import(tmp_path, dayzero, tables, message):
@@ -135,6 +140,15 @@ def test_a_damaged_file_is_named(tmp_path, dayzero):
         code, _, err = dayzero("perfdb", "import", tree, "-o", tmp_path / "db")
         assert code == 2
         assert f"error: {place(GEMM)} is not a readable Parquet file" in err
+
+
+def test_a_table_that_lost_rows_on_the_way_is_no_import(tmp_path, monkeypatch):
+    whole = build_family._select  # noqa: SLF001  (where a fault of ours would lie)
+    monkeypatch.setattr(build_family, "_select", lambda *given: f"{whole(*given)} LIMIT 1")
+    tree = write_tree(tmp_path / "tree", {place(GEMM): [gemm(1.0), gemm(1.0, 256)]})
+    with pytest.raises(IntegrityError, match="gemm_perf came out with 1 rows"):
+        import_tree(tree, tmp_path / "db", None)
+    assert list((tmp_path / "db").glob("imports/*")) == []
 
 
 def test_a_wheel_is_held_to_its_pin(tmp_path, dayzero):
@@ -193,3 +207,29 @@ def test_an_import_that_is_killed_leaves_nothing_half_and_goes_on(tmp_path):
     again = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "db" / "rows").iterdir()}
     assert {name: again[name] for name in done} == done
     assert list((tmp_path / "db" / "scratch").glob("*.parquet")) == []
+
+
+@pytest.mark.parametrize("folder", ["files", "families", "imports"])
+def test_an_import_that_is_killed_while_it_writes_a_file_leaves_nothing_of_it_behind(tmp_path, folder):
+    tree = write_tree(tmp_path / "tree", {place(GEMM): [gemm(1.0)]}, {META: SIDECAR})
+    code = """
+import os, signal, sys
+from pathlib import Path
+from dayzero.wiring.perfdb_import import import_tree
+real = Path.replace
+def replace(self, target):
+    if Path(target).parent.name == sys.argv[3]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(self, target)
+Path.replace = replace
+import_tree(Path(sys.argv[1]), Path(sys.argv[2]), None)
+"""
+    words = [sys.executable, "-c", code, str(tree), str(tmp_path / "db"), folder]
+    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+    assert list((tmp_path / "db" / folder).iterdir()) == []
+    assert len(list((tmp_path / "db" / "scratch").iterdir())) == 1
+    made = import_tree(tree, tmp_path / "db", None).made
+    assert list((tmp_path / "db" / "scratch").iterdir()) == []
+    kept = {source.sha256 for family in made.families for source in family.sources}
+    kept |= {other.sha256 for other in made.others}
+    assert {path.name for path in (tmp_path / "db" / "files").iterdir()} == kept

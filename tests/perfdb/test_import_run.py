@@ -46,6 +46,11 @@ def test_a_row_of_a_run_is_found_by_the_same_question_as_one_of_the_tree(tmp_pat
     (row,) = told["rows"]
     assert row["grade"] == "B"  # no clock was seen on this machine
     assert row["file"] == "data/h200_sxm/kda/vllm/0.27.1/kda_perf.parquet"
+    name, _, number = row["line_file"].rpartition(":")
+    assert name == f"runs/{row['columns']['run']}/cases.jsonl"
+    assert row["line"] == (tmp_path / "run" / "cases.jsonl").read_text().splitlines()[int(number) - 1]
+    assert json.loads(row["line"])["latency_us"]["mean"] == 6.5
+    assert (row["columns"]["latency"], row["columns"]["raw_line"]) == (0.0065, int(number))
 
 
 def test_a_build_is_named_by_its_wheel_else_by_what_the_wheel_recorded(tmp_path, collected, answer):
@@ -169,15 +174,43 @@ def test_without_a_driver_there_is_no_best_grade():
     assert standing(FULL, {}, build="wheel sha256:1").because == ("the driver is not known",)
 
 
-def test_idle_and_chosen_clocks_are_not_held_back():
-    assert [throttled({"throttle": bits}) for bits in (0, 0x1, 0x2, 0x4, 0x8, 0x21)] == [
-        False,
-        False,
-        False,
-        True,
-        True,
-        True,
-    ]
+@pytest.mark.parametrize(
+    ("reasons", "expected"), [(0, False), (0x1, False), (0x2, False), (0x4, True), (0x8, True), (0x21, True)]
+)
+def test_idle_and_chosen_clocks_are_not_held_back(reasons, expected):
+    assert throttled({"throttle": reasons}, 0) == expected
+    assert throttled({"throttle": reasons, **STEADY, "sm_mhz_min": 1965}, 1980) == expected
+
+
+STEADY = {"sm_mhz_before": 1980, "sm_mhz_min": 1980, "sm_mhz_after": 1980}
+
+
+@pytest.mark.parametrize(
+    ("seen", "highest", "expected"),
+    [
+        ({}, 1980, False),
+        ({"throttle": 0x4 | 0x1}, 1980, False),
+        ({"sm_mhz_min": 1965}, 1980, True),
+        ({"sm_mhz_before": 1965}, 1980, True),
+        ({"sm_mhz_after": 1965}, 1980, True),
+        ({"throttle": 0x4 | 0x20}, 1980, True),
+        ({"throttle": 0x80}, 1980, True),
+        ({}, 0, True),
+        ({}, 1981, True),
+    ],
+)
+def test_a_power_limit_that_is_reached_holds_nothing_back_while_the_clocks_stay_at_their_highest(
+    seen, highest, expected
+):
+    assert throttled({"throttle": 0x4, **STEADY, **seen}, highest) == expected
+
+
+def test_how_far_the_clocks_fell_is_told():
+    line = {**FULL, "clocks": {**CLOCKS, **STEADY, "throttle": 0x4, "sm_mhz_min": 1965}}
+    worker = {"driver": "580", "sm_max_mhz": 1980}
+    found = standing(line, worker, build="wheel sha256:1")
+    assert (found.grade, found.because) == ("B", ("the GPU held its clocks back, to 1965 MHz: 0x4",))
+    assert standing({**line, "clocks": {**line["clocks"], **STEADY}}, worker, build="wheel sha256:1").grade == "A"
 
 
 def test_each_expression_of_a_label_needs_a_kernel():

@@ -63,6 +63,15 @@ def test_a_record_becomes_a_row_with_its_unit_build_grade_and_its_place_in_the_f
     assert database.folder.file(kept.sha256).read_bytes() == file.read_bytes()
 
 
+def test_an_answer_from_a_record_shows_it_as_it_came(tmp_path, answer):
+    results = (record(), record(GEMM | {"m": 256}, metrics={"latency_us": 25.0, "power_w": 6e2}))
+    answer("perfdb", "import", write(tmp_path / "gemm.json", *results), "-o", tmp_path / "db")
+    asked = ("--table", "gemm_perf", "--system", "h200_sxm", "--engine", "vllm", "--where", "m=256")
+    code, told = answer("perfdb", "explain", tmp_path / "db", *asked)
+    (row,) = told["rows"]
+    assert (code, row["line_file"], json.loads(row["line"])) == (0, "records/gemm.json:2", results[1])
+
+
 def test_milliseconds_become_microseconds_and_an_unknown_gpu_is_a_system_of_its_own(tmp_path, answer):
     ms = record(metrics={"latency_ms": 0.5})
     file = write(tmp_path / "a.json", ms, device="AMD Instinct MI355X", software={"name": "vLLM", "version": "0.27.0"})

@@ -1,7 +1,7 @@
 """Each rule of lint against small tables of rows: what it has to match, and what it has to leave alone."""
 
 import pytest
-from tests.perfdb.tree_samples import GEMM, KDA, gemm, kda, place
+from tests.perfdb.tree_samples import GEMM, KDA, NCCL, gemm, kda, nccl, place
 
 from dayzero.core.errors import InputError
 from dayzero.perfdb.lint import RULES, chosen, lint
@@ -10,6 +10,14 @@ from dayzero.perfdb.model import Match
 FLOOR = [kda(0.9 + n / 1000, 2**n) for n in range(20)]
 CLEAN = [kda(0.005 * 2**n, 2**n, framework="SGLang", version="0.5.16") for n in range(20)]
 SGLANG = place(KDA, engine="sglang", version="0.5.16")
+
+
+def batches(*factors: float) -> list[dict[str, object]]:
+    """Give a row of one sequence for each factor, and one of two that takes so many times as long."""
+    ones = [kda(0.01 + n / 1000, 2**n) for n in range(len(factors))]
+    twos = [one | {"batch_size": 2, "latency": one["latency"] * f} for one, f in zip(ones, factors, strict=True)]
+    return [*ones, *twos]
+
 
 CASES = [
     ("version-differs", {place(GEMM): [gemm(1.0), gemm(1.0, 256, version="0.25.0")]}, 1),
@@ -26,6 +34,16 @@ CASES = [
     ("backend-floor", {place(KDA): FLOOR[:19], SGLANG: CLEAN}, 0),
     ("backend-floor", {place(KDA): FLOOR, SGLANG: [row | {"kernel_source": "another"} for row in CLEAN]}, 0),
     ("backend-floor", {place(KDA): [row | {"latency": row["latency"] / 20} for row in FLOOR], SGLANG: CLEAN}, 0),
+    ("batch-step", {place(KDA): batches(*[2.6] * 20)}, 20),
+    ("batch-step", {place(KDA): batches(*[2.6] * 18, 1.9, 1.9)}, 18),
+    ("batch-step", {place(KDA): batches(*[2.6] * 17, 1.9, 1.9, 1.9)}, 0),
+    ("batch-step", {place(KDA): batches(*[2.6] * 19)}, 0),
+    ("batch-step", {place(KDA): batches(*[1.99] * 20)}, 0),
+    (
+        "batch-step",
+        {place(KDA): [row | {"phase": "verify"} for row in batches(*[1.5] * 40)] + batches(*[3.0] * 20)},
+        20,
+    ),
     ("flat-in-size", {place(GEMM): [gemm(1.0 + m / 1e6, 4**m) for m in range(7)]}, 7),
     ("flat-in-size", {place(GEMM): [gemm(1.0 * 1.1**m, 4**m) for m in range(7)]}, 0),
     ("not-monotone", {place(GEMM): [gemm(1.0, 128), gemm(0.4, 256), gemm(0.5, 512)]}, 1),
@@ -33,6 +51,10 @@ CASES = [
     ("not-monotone", {place(GEMM): [gemm(1.0, 128), gemm(0.1, 256, n=64)]}, 0),
     ("below-bound", {place(GEMM): [gemm(1e-4, 128), gemm(1.0, 256)]}, 1),
     ("below-bound", {place(GEMM): [gemm(1e-4, 128, gemm_dtype="int4_wo")]}, 0),
+    ("faster-than-link", {place(NCCL): [nccl(0.59), nccl(0.60, op_name="alltoall")]}, 1),
+    ("faster-than-link", {place(NCCL): [nccl(0.30, nccl_dtype="int8"), nccl(0.29, 2**27, nccl_dtype="bfloat16")]}, 1),
+    ("faster-than-link", {place(NCCL): [nccl(1.04, num_gpus=8), nccl(1.05, num_gpus=8, op_name="all_gather")]}, 1),
+    ("faster-than-link", {place(NCCL, system="unheard_of"): [nccl(0.001)]}, 0),
     ("substituted", {place(GEMM): [gemm(1.0), gemm(1.0, 512), gemm(1.0, 256, kernel_source="marlin_situ_as_silu")]}, 1),
     ("zero-latency", {place(GEMM): [gemm(0.0), gemm(1.0, 256)]}, 1),
 ]

@@ -9,6 +9,7 @@ ENGINE_NAMES = {"vllm": "VLLM", "sglang": "SGLang", "trtllm": "TRTLLM"}
 KINDS = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN"}
 KDA = "data/{system}/kda/{engine}/{version}/kda_perf.parquet"
 GEMM = "data/{system}/gemm/{engine}/{version}/gemm_perf.parquet"
+NCCL = "data/{system}/comm/{engine}/{version}/nccl_perf.parquet"
 DEVICES = {"b300_sxm": "NVIDIA B300 SXM6 AC", "h200_sxm": "NVIDIA H200"}
 
 
@@ -51,6 +52,18 @@ def kda(latency_ms: float, seq_len: int = 128, **more: object) -> dict[str, obje
         "latency": latency_ms,
     }
     return row | more
+
+
+def nccl(latency_ms: float, message_size: int = 2**28, **more: object) -> dict[str, object]:
+    """Give one row of nccl_perf on two H200."""
+    row: dict[str, object] = {
+        "framework": "TRTLLM",
+        "version": "0.24.0",
+        "device": "NVIDIA H200",
+        "op_name": "all_reduce",
+    }
+    row |= {"kernel_source": "NCCL", "nccl_dtype": "half", "num_gpus": 2, "message_size": message_size}
+    return row | {"latency": latency_ms} | more
 
 
 def place(pattern: str, system: str = "h200_sxm", engine: str = "vllm", version: str = "0.24.0") -> str:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dayzero.adapters.nvml import Card
+from dayzero.bench.telemetry.model import Gpu
+
 _SCRIPT = """#!{python}
 import json, os, signal, sys, time
 told = json.load(open({told!r}))
@@ -17,7 +20,7 @@ for line in sys.stdin:
             sys.exit(7)
         print(json.dumps({{"do": "describe", "machine": told["machine"]}}), flush=True)
         continue
-    columns = request.get("columns", {{}})
+    columns = {{**request.get("columns", {{}}), "rank": os.environ.get("RANK", "0")}}
     with open({asked!r}, "a") as stream:
         stream.write(json.dumps(request) + "\\n")
     keys = [key for key in told["answers"] if key != "*"]
@@ -73,7 +76,8 @@ def simulator(folder: Path, answers: Mapping[str, Any], machine: Mapping[str, An
 
     Args:
         folder: Where to.
-        answers: Answer by conditions on columns (``m=1,n=256``); ``*`` for the rest. A word is something that it does instead.
+        answers: Answer by conditions on columns or the rank (``m=1,rank=1``); ``*`` for the rest. A word is something that it
+            does instead.
         machine: What it says that it is.
         mute: What it says on stderr before it ends without an answer.
     """
@@ -84,3 +88,28 @@ def simulator(folder: Path, answers: Mapping[str, Any], machine: Mapping[str, An
     script.write_text(text, encoding="utf-8")
     script.chmod(0o755)
     return str(script)
+
+
+def gpus_at(*facts: Mapping[str, Any]) -> type:
+    """Give a stand-in for the driver that always sees these GPUs, each with what is named of it."""
+    seen = {"sm_mhz": 1755, "memory_mhz": 3201, "power_w": 310.0, "temperature_c": 41, "throttle": 0}
+    looks = tuple(
+        Gpu(index=index, memory_used_bytes=1, busy=1.0, **{**seen, **fact}) for index, fact in enumerate(facts)
+    )
+    card = {"driver": "580.95", "vbios": "96.00", "ecc": "on", "mig": "off", "power_limit_w": 700.0, "sm_max_mhz": 1980}
+
+    class Seen:
+        """The driver."""
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def cards(self) -> tuple[Card, ...]:
+            """Name them as the driver does."""
+            return tuple(Card(name="NVIDIA H200", uuid=f"GPU-{index}a1b", **card) for index in range(len(facts)))
+
+        def look(self) -> tuple[Gpu, ...]:
+            """See them."""
+            return looks
+
+    return Seen

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import cyclopts
 
+from dayzero.adapters.slurm_jobs import parse_options
 from dayzero.cli.console import stderr_console
 from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
@@ -14,37 +15,24 @@ from dayzero.cli.perfdb_options import SCHEMA, Where
 from dayzero.cli.perfdb_tactics import show_tactics
 from dayzero.core.errors import InputError
 from dayzero.perfdb.collection import collected_lanes
-from dayzero.wiring.perfdb_collect import Asked, Collected, LaneDone, collect
+from dayzero.wiring.perfdb_collect import Collected, LaneDone, collect
+from dayzero.wiring.perfdb_session import Asked
 from dayzero.wiring.perfdb_slurm import Cluster, collect_on_slurm
 from dayzero.wiring.perfdb_tactics import try_tactics
 
 
 @cyclopts.Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnSlurm:
-    """How a run is spread over a cluster.
+class Machines:
+    """Where cases are measured, where that is not this machine.
 
     Attributes:
-        slurm: Shards, each a job of Slurm; 0 for this machine.
-        slurm_set: Option of sbatch, as in partition=main; can be repeated.
-        slurm_minutes: How long a job may take.
+        slurm: Measure in jobs of Slurm, with these options of sbatch: partition=gpu,gres=gpu:1.
+        workers: Jobs, each with its share of the cases.
     """
 
-    slurm: int = 0
-    slurm_set: Annotated[tuple[str, ...], cyclopts.Parameter(negative=())] = ()
-    slurm_minutes: int = 240
-
-    def cluster(self) -> Cluster:
-        """Give what the wiring takes.
-
-        Raises:
-            InputError: An option has no value.
-        """
-        wrong = next((word for word in self.slurm_set if "=" not in word), None)
-        if wrong is not None:
-            raise InputError(f"not an option of sbatch: {wrong!r}", hint="Write NAME=VALUE, as in partition=main.")
-        settings = {name: value for name, _, value in (word.partition("=") for word in self.slurm_set)}
-        return Cluster(shards=self.slurm, settings=settings, minutes=self.slurm_minutes)
+    slurm: str = ""
+    workers: Annotated[int, cyclopts.Parameter(validator=cyclopts.validators.Number(gte=1))] = 2
 
 
 def collect_rows(  # noqa: PLR0913  (each is one option)
@@ -64,7 +52,7 @@ def collect_rows(  # noqa: PLR0913  (each is one option)
     seconds: float = 0.0,
     tactics: str = "",
     jobs: int = 1,
-    on_slurm: OnSlurm = OnSlurm(),
+    machines: Machines = Machines(),
     output_format: OutputFormat = "text",
 ) -> int:
     """Measure lanes on this machine; called again, it goes on where it was. Without a lane it lists them.
@@ -89,7 +77,7 @@ def collect_rows(  # noqa: PLR0913  (each is one option)
         seconds: After this no case is begun.
         tactics: Operator whose tuner's candidates are tried instead, each in a process of its own.
         jobs: How many candidates are tried at once.
-        on_slurm: How it is spread over a cluster.
+        machines: Where cases are measured.
         output_format: How the result is written to stdout.
     """
     if tactics:
@@ -118,13 +106,14 @@ def collect_rows(  # noqa: PLR0913  (each is one option)
         case_s=case_seconds,
         seconds=seconds,
     )
-    return _measured(asked, output, on_slurm, output_format)
+    return _measured(asked, output, machines, output_format)
 
 
-def _measured(asked: Asked, output: Path, on_slurm: OnSlurm, output_format: OutputFormat) -> int:
+def _measured(asked: Asked, output: Path, machines: Machines, output_format: OutputFormat) -> int:
     console = stderr_console()
-    if on_slurm.slurm:
-        done = collect_on_slurm(asked, output, on_slurm.cluster(), console.print)
+    if machines.slurm:
+        cluster = Cluster(shards=machines.workers, options=parse_options(machines.slurm))
+        done = collect_on_slurm(asked, output, cluster, console.print)
     else:
         done = collect(asked, output, console.print)
     if output_format == "json":

@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import importlib.metadata
+import os
 import platform
 import sys
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _PROBED = ("torch", "triton", "numpy", "vllm", "flashinfer-python", "nvidia-nccl-cu13", "nvidia-nccl-cu12")
+_HOSTS = {"NCCL_COMM_ID", "NCCL_HOSTID"}  # they name machines
 _LIBRARIES = Path("/proc/self/maps")
 
 
@@ -22,6 +24,9 @@ def describe() -> dict[str, Any]:
         "processor": _processor(),
         "versions": {name: version for name in _PROBED if (version := _version(name))},
         "gpus": [],
+        "nccl": {
+            name: os.environ[name] for name in sorted(os.environ) if name.startswith("NCCL_") and name not in _HOSTS
+        },
     }
     try:
         import torch  # noqa: PLC0415  (where there is one)

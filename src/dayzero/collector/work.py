@@ -31,6 +31,21 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    """What ranks that wait for each other do together; each of them calls it.
+
+    Attributes:
+        line_up: Ends on all ranks at about the same time; on a GPU it is queued like any call.
+        largest: Gives the largest of the ranks' numbers.
+        mean: Gives the mean over the ranks, number by number.
+    """
+
+    line_up: Callable[[], object]
+    largest: Callable[[float], float]
+    mean: Callable[[list[float]], list[float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """One case, its inputs made.
 
@@ -41,6 +56,7 @@ class Work:
         device: ``cuda`` or ``cpu``.
         package: Distribution whose files it runs, ``""`` for none.
         note: What is worth saying of how it was made.
+        ranks: What its ranks do together; ``None`` for a call that runs alone.
     """
 
     call: Callable[[], object]
@@ -49,6 +65,7 @@ class Work:
     device: str = "cuda"
     package: str = ""
     note: str = ""
+    ranks: Ranks | None = None
 
 
 def unchecked(why: str) -> Callable[[], Check]:

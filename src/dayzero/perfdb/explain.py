@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from dayzero.core.errors import InputError
 from dayzero.core.verdict import Undecided
-from dayzero.perfdb.error_bar import interpolate, neighbours, quantile
+from dayzero.perfdb.error_bar import Points, interpolate, neighbours, quantile
 from dayzero.perfdb.lane_index import LaneIndex, Measurement, Shape
 
-_ENOUGH = 20
+_ENOUGH, _TOLD = 20, 12
 
 
 class Channel(StrEnum):
@@ -49,6 +49,7 @@ class Answer:
         channel: Whether rows of the build itself answer, or of another one with the same kernel.
         axis: Axis along which it was interpolated, or ``""``.
         gap_octaves: How far apart the rows on both sides are; 0 for a row itself.
+        size, around: The size on that axis, and size and median latency on both sides of it; 0 and empty for a row itself.
         used: The rows, those of the smaller size first.
         noise: Share of the bar that repeats make, as a ratio above 1; likewise below.
         interpolation: Share that interpolation makes.
@@ -62,6 +63,8 @@ class Answer:
     channel: Channel
     axis: str
     gap_octaves: float
+    size: int
+    around: Points
     used: tuple[Measurement, ...]
     noise: float
     interpolation: float
@@ -77,6 +80,8 @@ class _Value:
     value: float
     axis: str
     gap: float
+    size: int
+    around: Points
     used: tuple[Measurement, ...]
     bound: float
     residuals: int
@@ -110,7 +115,7 @@ def _value(index: LaneIndex, label: str, question: Question) -> _Value | Undecid
     rows = index.points.get((label, question.fixed, question.sizes))
     if rows:
         value = median(row.latency_us for row in rows)
-        return _Value(value=value, axis="", gap=0.0, used=tuple(rows), bound=0.0, residuals=0)
+        return _Value(value=value, axis="", gap=0.0, size=0, around=(), used=tuple(rows), bound=0.0, residuals=0)
     best: _Value | None = None
     unbound = False
     for axis, name in enumerate(index.family.axes):
@@ -129,6 +134,8 @@ def _value(index: LaneIndex, label: str, question: Question) -> _Value | Undecid
                 value=interpolate(*around, question.sizes[axis]),
                 axis=name,
                 gap=gap,
+                size=question.sizes[axis],
+                around=around,
                 used=tuple(row for size, _ in around for row in _rows(index, label, question, axis, size)),
                 bound=bound[0],
                 residuals=bound[1],
@@ -158,6 +165,8 @@ def _answer(found: _Value, index: LaneIndex, channel: Channel, transfer: float) 
         channel=channel,
         axis=found.axis,
         gap_octaves=found.gap,
+        size=found.size,
+        around=found.around,
         used=found.used,
         noise=math.exp(noise),
         interpolation=math.exp(found.bound),
@@ -177,25 +186,35 @@ def _between_builds(index: LaneIndex) -> Iterator[float]:
 
 
 def question_of(index: LaneIndex, label: str, shape: Mapping[str, int]) -> Question:
-    """Complete a question: a fixed shape column that was not given, and has one value in the lane, has that.
+    """Complete a question: a shape column that was not given, and has one value beside those that were, has that.
 
     Raises:
-        InputError: An axis was not given, or a fixed column that has several values.
+        InputError: Columns were not given that have several values.
     """
-    missing = next((axis for axis in index.family.axes if axis not in shape), None)
-    if missing is not None and len({k[2][index.family.axes.index(missing)] for k in index.points}) != 1:
-        raise InputError(f"{missing} is not given", hint=f"Give --where {missing}=SIZE; it can lie between rows.")
+    names = (*index.fixed, *index.family.axes)
+    values = {name: _values(index, names, shape, name) for name in names}
+    missing = [name for name, found in values.items() if len(found) != 1]
+    if missing:
+        told = "; ".join(f"--where {name}=VALUE, {_choice(index, name, values[name])}" for name in missing)
+        raise InputError(f"{', '.join(missing)} {'are' if missing[1:] else 'is'} not given", hint=f"Give {told}.")
     return Question(
         label=label,
-        fixed=tuple(_known(index, shape, name, number, 1) for number, name in enumerate(index.fixed)),
-        sizes=tuple(_known(index, shape, name, number, 2) for number, name in enumerate(index.family.axes)),
+        fixed=tuple(values[name][0] for name in index.fixed),
+        sizes=tuple(values[name][0] for name in index.family.axes),
     )
 
 
-def _known(index: LaneIndex, shape: Mapping[str, int], name: str, number: int, part: int) -> int:
+def _values(index: LaneIndex, names: Sequence[str], shape: Mapping[str, int], name: str) -> Sequence[int]:
+    """Give what a column can be: what was given, else its values in rows that have the given fixed columns."""
     if name in shape:
-        return shape[name]
-    values = sorted({(key[1] if part == 1 else key[2])[number] for key in index.points})
-    if len(values) != 1:
-        raise InputError(f"{name} is not given", hint=f"Give --where {name}=VALUE; the lane has {values[:12]}.")
-    return values[0]
+        return (shape[name],)
+    given = [(names.index(column), value) for column, value in shape.items() if column in index.fixed]
+    rows = [(*fixed, *sizes) for _, fixed, sizes in index.points]
+    beside = [row for row in rows if all(row[place] == value for place, value in given)] or rows
+    return sorted({row[names.index(name)] for row in beside})
+
+
+def _choice(index: LaneIndex, name: str, values: Sequence[int]) -> str:
+    if name in index.family.axes:
+        return f"from {values[0]} to {values[-1]}, which can lie between rows"
+    return f"one of {', '.join(map(str, values[:_TOLD]))}"

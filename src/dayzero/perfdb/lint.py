@@ -8,10 +8,12 @@ from dayzero.perfdb.ports import Rows, Value
 from dayzero.perfdb.row_hash import hash_columns, hash_text
 from dayzero.perfdb.rules import (
     backend_floor,
+    batch_step,
     below_bound,
     duplicate_key,
     flat_series,
     label_case,
+    link_bound,
     monotonicity,
     substitution,
     version_differs,
@@ -26,9 +28,11 @@ RULES = (
     wrong_device.RULE,
     label_case.RULE,
     backend_floor.RULE,
+    batch_step.RULE,
     flat_series.RULE,
     monotonicity.RULE,
     below_bound.RULE,
+    link_bound.RULE,
     substitution.RULE,
     zero_latency.RULE,
 )
@@ -79,6 +83,11 @@ def _findings(rule: Rule, family: Family, rows: Rows) -> Iterator[Finding]:
         yield _finding(rule, family, row)
 
 
+def _told(rule: Rule, measured: tuple[str, str, str]) -> str:
+    median, low, high = measured
+    return f"{median} {rule.unit}" + (f", from {low} to {high}" if low != high else "")
+
+
 def _finding(rule: Rule, family: Family, row: tuple[Value, ...]) -> Finding:
     groups = len(rule.groups)
     count, first, second, median, low, high, place = row[groups:]
@@ -92,7 +101,7 @@ def _finding(rule: Rule, family: Family, row: tuple[Value, ...]) -> Finding:
         table=family.table,
         where=where,
         match=Match(rows=int(str(count)), hash=hash_text(first, second)),
-        value="" if median is None else f"{median:.4g} {rule.unit}, from {low:.4g} to {high:.4g}",
+        value="" if median is None else _told(rule, (f"{median:.4g}", f"{low:.4g}", f"{high:.4g}")),
         threshold=rule.threshold,
         example=f"{family.sources[source].path}, row {ordinal}",
     )

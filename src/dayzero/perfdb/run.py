@@ -13,6 +13,7 @@ from dayzero.perfdb.model import Grade
 SCHEMA = "dayzero/perfdb-run/v1"
 FIRST = "0" * 64
 Line: TypeAlias = Mapping[str, Any]
+_POWER_CAP = 0x4  # nvml.h: the driver lowers clocks to stay within the power limit
 _NOT_THROTTLING = 0x1 | 0x2 | 0x100  # nvml.h: idle, clocks set by a user, display clocks
 
 
@@ -79,9 +80,20 @@ def kernel_digest(kernels: Sequence[Sequence[Any]]) -> str:
     return hashlib.sha256(json.dumps(kernels).encode()).hexdigest()
 
 
-def throttled(clocks: Line) -> bool:
-    """Whether the GPU held its clocks back while it was looked at."""
-    return bool(int(clocks.get("throttle", 0)) & ~_NOT_THROTTLING)
+def throttled(clocks: Line, highest_mhz: int) -> bool:
+    """Whether the GPU held its clocks back while it was looked at.
+
+    At its power limit a GPU says so also while its clocks are still at their highest. Where no look found them lower, in the
+    window or at either end of it, nothing was held back; any other reason counts as it is told.
+
+    Args:
+        clocks: What was seen in the window of a case.
+        highest_mhz: Highest clock of the GPU; 0 where it is not known.
+    """
+    reasons = int(clocks.get("throttle", 0)) & ~_NOT_THROTTLING
+    if reasons != _POWER_CAP or not highest_mhz:
+        return bool(reasons)
+    return min(int(clocks.get(f"sm_mhz_{when}", 0)) for when in ("before", "min", "after")) < highest_mhz
 
 
 def standing(line: Line, worker: Line, *, build: str) -> Standing:
@@ -121,5 +133,6 @@ def _lacking(line: Line, worker: Line) -> Iterable[str]:
         yield "the driver is not known"
     if not clocks.get("looks"):
         yield "no clock was seen while it ran"
-    elif throttled(clocks):
-        yield f"the GPU held its clocks back: {int(clocks['throttle']):#x}"
+    elif throttled(clocks, int(worker.get("sm_max_mhz", 0))):
+        fell = f", to {clocks['sm_mhz_min']} MHz" if clocks.get("sm_mhz_min") else ""
+        yield f"the GPU held its clocks back{fell}: {int(clocks['throttle']):#x}"

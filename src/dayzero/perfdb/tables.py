@@ -53,13 +53,21 @@ class _UnitFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SystemFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a system: names of its GPU, compute capability (103 is 10.3), dense tensor rates in TFLOP/s."""
+    """What is known of a system.
+
+    Attributes:
+        devices: Names of its GPU.
+        sm: Compute capability; 103 is 10.3.
+        bf16_tflops, fp8_tflops, fp4_tflops: Dense tensor rates in TFLOP/s; 0 where it has none.
+        link_gb_s: Rate between GPUs of a node, in one direction, in GB/s; 0 where it is not known.
+    """
 
     devices: tuple[str, ...]
     sm: int
     bf16_tflops: float
     fp8_tflops: float = 0.0
     fp4_tflops: float = 0.0
+    link_gb_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

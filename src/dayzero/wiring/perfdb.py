@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from dayzero.adapters.perf_database.duck import DuckRows
@@ -47,6 +48,7 @@ def open_database(path: Path, import_id: str = "", tables: Sequence[str] = ()) -
     names = {family.table for family in made.families}
     unknown = next((table for table in tables if table not in names), None)
     if unknown is not None:
-        raise InputError(f"there is no table {unknown!r}", hint=f"There are {', '.join(sorted(names))}.")
+        close = get_close_matches(unknown, sorted(names), n=3)
+        raise InputError(f"there is no table {unknown!r}", hint=f"There are {', '.join(close or sorted(names))}.")
     views = [(f.table, folder.rows(f.sha256)) for f in made.families if not tables or f.table in tables]
     return Database(folder=folder, made=made, rows=DuckRows(views))

@@ -1,17 +1,41 @@
-"""Ask a database for one latency: settle the lane, keep it in memory, answer."""
+"""Ask a database for one latency: settle the lane, keep it in memory, answer, and show the rows behind the answer as they came."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from dayzero.adapters.perf_database.source_row import line_of, row_as_it_came
 from dayzero.core.errors import InputError
-from dayzero.perfdb.explain import Outcome, explain, question_of
-from dayzero.perfdb.lane_index import LaneIndex, load_lane
+from dayzero.perfdb.explain import Answer, Outcome, explain, question_of
+from dayzero.perfdb.lane_index import LaneIndex, Measurement, load_lane
 from dayzero.perfdb.model import Family
+from dayzero.perfdb.ports import Value
 from dayzero.perfdb.predicate import NULL, Predicate, Term
 from dayzero.perfdb.retraction import Standing, applied, family_of, taken_back
 from dayzero.wiring.perfdb import Database
 
+_FILE, _LINE = "raw_file", "raw_line"  # columns of rows that were made from a line of a run, or from a record
+_TOLD = 8  # values in a hint
 _OPEN = ("op_name", "kernel_label")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawRow:
+    """A row behind an answer, as it came.
+
+    Attributes:
+        used: What the answer took from it.
+        file, sha256: The file that it lies in, and its digest.
+        columns: All of it, in the file's own columns, names and units.
+        line_file, line: The line of a run, or the record, that it was made from, as ``FILE:NUMBER`` from 1, and its text; ``""``
+            for a row of somebody else's tables, which has none.
+    """
+
+    used: Measurement
+    file: str
+    sha256: str
+    columns: Mapping[str, Value]
+    line_file: str = ""
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +98,24 @@ class Explainer:
             )
         return index, explain(index, question)
 
+    def raw_rows(self, index: LaneIndex, answer: Answer) -> tuple[RawRow, ...]:
+        """Read the rows behind an answer again, from the files that were imported.
+
+        Raises:
+            IntegrityError: A file is not the one that was imported.
+        """
+        return tuple(self._raw_row(index, used) for used in answer.used)
+
+    def _raw_row(self, index: LaneIndex, used: Measurement) -> RawRow:
+        folder, source = self.database.folder, index.family.sources[used.source]
+        columns = row_as_it_came(folder, source, used.row)
+        row = RawRow(used=used, file=source.path, sha256=source.sha256, columns=columns)
+        path, number = columns.get(_FILE), columns.get(_LINE)
+        other = next((other for other in self.database.made.others if other.path == path), None)
+        if other is None or not isinstance(number, int):
+            return row
+        return replace(row, line_file=f"{path}:{number}", line=line_of(folder, other.path, other.sha256, number))
+
     def _gone(self, family: Family) -> str:
         return taken_back(family, applied(self.standing))
 
@@ -89,13 +131,16 @@ class Explainer:
         lanes = self.database.rows.ask(sql)
         if not lanes:
             raise InputError(f"{family.table} has no such lane", hint="'dayzero perfdb coverage' counts what there is.")
-        for number, name in enumerate(names):
-            values = sorted({NULL if lane[number] is None else str(lane[number]) for lane in lanes})
-            if len(values) > 1:
-                raise InputError(
-                    f"there are {len(lanes)} such lanes; they differ in {name}",
-                    hint=f"Give --where {name}=..., one of {', '.join(values[:8])}.",
-                )
+        open_ = {
+            name: values
+            for number, name in enumerate(names)
+            if len(values := sorted({NULL if lane[number] is None else str(lane[number]) for lane in lanes})) > 1
+        }
+        if open_:
+            choices = "; ".join(f"--where {name}=..., one of {', '.join(vs[:_TOLD])}" for name, vs in open_.items())
+            raise InputError(
+                f"there are {len(lanes)} such lanes; they differ in {' and '.join(open_)}", hint=f"Give {choices}."
+            )
         found = {name: NULL if value is None else str(value) for name, value in zip(names, lanes[0], strict=True)}
         given = tuple(term for term in named if term.column not in found and term.column not in family.shape)
         return (*given, *(Term(column=name, operator="=", value=_written(value)) for name, value in found.items()))

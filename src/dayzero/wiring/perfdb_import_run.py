@@ -1,7 +1,6 @@
 """Import a run of one's own: its lines become rows of the tree's tables, and its files stay as they are."""
 
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -39,8 +38,8 @@ def import_run(source: Path, database: Path, tell: Callable[[str], None] = lambd
     if not any(table.rows for table in tables):
         raise InputError(f"nothing was measured in {source}", hint="'dayzero perfdb collect' with this folder goes on.")
     name = str(parts[0].asked["run"])
-    with tempfile.TemporaryDirectory(dir=PerfFolder(database).scratch()) as scratch:
-        tree = Path(scratch, name)
+    with PerfFolder(database).workplace() as scratch:
+        tree = scratch / name
         _write(tree, tables)
         for folder in folders:
             _keep(tree, folder)

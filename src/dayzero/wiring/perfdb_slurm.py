@@ -11,9 +11,11 @@ from typing import Final
 from dayzero.adapters.collecting.run_folder import RunFolder
 from dayzero.adapters.slurm_jobs import SlurmJobs
 from dayzero.core.errors import RemoteError
-from dayzero.wiring.perfdb_collect import Asked, Collected, LaneDone, summarize
+from dayzero.wiring.perfdb_collect import Collected, LaneDone, summarize
+from dayzero.wiring.perfdb_session import Asked
 
 _POLL_S: Final = 0.5
+_MINUTES: Final = "240"  # as sbatch's --time takes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +24,11 @@ class Cluster:
 
     Attributes:
         shards: How many.
-        settings: Options of sbatch.
-        minutes: How long a job may take.
+        options: Of sbatch, by their long names; a job may take four hours where ``time`` says nothing else.
     """
 
     shards: int
-    settings: Mapping[str, str]
-    minutes: int
+    options: Mapping[str, str]
 
 
 def collect_on_slurm(
@@ -55,7 +55,7 @@ def collect_on_slurm(
 
 def _run(commands: Sequence[Sequence[str]], logs: Path, cluster: Cluster, tell: Callable[[str], None]) -> None:
     """Have each command done by a job of its own, and wait for their end; what they made of it is in their folders."""
-    slurm = SlurmJobs(logs, {**cluster.settings, "time": str(cluster.minutes)})
+    slurm = SlurmJobs(logs, {"time": _MINUTES, **cluster.options})
     try:
         jobs = [slurm.submit(f"dayzero-collect-{number}", words) for number, words in enumerate(commands, start=1)]
     except RemoteError as error:

@@ -7,7 +7,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +18,7 @@ from dayzero.core.errors import InputError
 
 _RAW_LINES, _RAW_BYTES = 12, 8192
 _END_S = 5.0
+_OTHERS_S = 5.0  # for the other ranks, after one has failed: they may wait for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class Died:
 
 
 class Workers:
-    """One process a rank, all asked the same; the first one's answer counts.
+    """One process a rank, all asked the same; the first one's answer counts, unless another's case was not measured.
 
     Args:
         python: The interpreter, with the engine.
@@ -58,18 +59,21 @@ class Workers:
 
     def ask(self, request: Mapping[str, Any], timeout_s: float) -> Mapping[str, Any] | Died:
         """Ask, and wait for the answer of each rank."""
-        began, deadline = self._log.stat().st_size, time.monotonic() + timeout_s
+        began = self._log.stat().st_size
         line = json.dumps(request).encode() + b"\n"
         for process in self._ranks:
             with contextlib.suppress(BrokenPipeError):
                 _pipe(process.stdin).write(line)
-        answers = [_answer(process, deadline) for process in self._ranks]
-        first = answers[0]
-        failed = next((answer for answer in answers if not isinstance(answer, bytes)), None)
-        if failed is not None or not isinstance(first, bytes):
-            return self._died("TimedOut" if time.monotonic() >= deadline else "Crashed", began, timeout_s)
-        told: Mapping[str, Any] = json.loads(first)
-        return told
+        answers = _answers(self._ranks, time.monotonic() + timeout_s)
+        dead = next((rank for rank, answer in answers.items() if answer is None), None)
+        if dead is not None:
+            return self._died("Crashed", _ended(_code(self._ranks[dead])), began)
+        failed = next((rank for rank, answer in answers.items() if answer is not None and not _measured(answer)), None)
+        if failed is not None:
+            return _of_rank(failed, answers[failed] or {}, lost=len(answers) < len(self._ranks))
+        if len(answers) < len(self._ranks):
+            return self._died("TimedOut", f"no answer within {timeout_s:g} s", began)
+        return answers[0] or {}
 
     def raw(self, began: int) -> tuple[str, ...]:
         """Give the last lines that were printed after the log had this size."""
@@ -94,14 +98,9 @@ class Workers:
                 _kill(process)
             _pipe(process.stdout).close()
 
-    def _died(self, error: str, began: int, timeout_s: float) -> Died:
+    def _died(self, error: str, how: str, began: int) -> Died:
         for process in self._ranks:
-            if error == "TimedOut":
-                _kill(process)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_END_S)
-        code = next((p.returncode for p in self._ranks if p.returncode), self._ranks[0].returncode)
-        how = f"no answer within {timeout_s:g} s" if error == "TimedOut" else _ended(code)
+            _kill(process)
         return Died(error=error, message=how, raw=self.raw(began))
 
 
@@ -142,19 +141,46 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
-def _answer(process: subprocess.Popen[bytes], deadline: float) -> bytes | None:
-    """Read one line, or ``None`` when there comes none in time or at all."""
-    stdout, found = _pipe(process.stdout).fileno(), bytearray()
+def _answers(ranks: Sequence[subprocess.Popen[bytes]], deadline: float) -> dict[int, Mapping[str, Any] | None]:
+    """Read the answer of each, in the order in which they came, ``None`` where it ended without; some may not come in time."""
+    found: dict[int, bytearray] = {rank: bytearray() for rank in range(len(ranks))}
+    answers: dict[int, Mapping[str, Any] | None] = {}
     with selectors.DefaultSelector() as ready:
-        ready.register(stdout, selectors.EVENT_READ)
-        while not found.endswith(b"\n"):
-            if not ready.select(max(0.0, deadline - time.monotonic())):
-                return None
-            part = os.read(stdout, 1 << 16)
-            if not part:
-                return None
-            found += part
-    return bytes(found)
+        for rank, process in enumerate(ranks):
+            ready.register(_pipe(process.stdout), selectors.EVENT_READ, rank)
+        while len(answers) < len(ranks):
+            events = ready.select(max(0.0, deadline - time.monotonic()))
+            if not events:
+                break
+            for key, _ in events:
+                part = os.read(key.fd, 1 << 16)
+                found[key.data] += part
+                if part and not part.endswith(b"\n"):
+                    continue
+                answer = answers[key.data] = json.loads(found[key.data]) if part else None
+                ready.unregister(key.fileobj)
+                if answer is None or not _measured(answer):
+                    deadline = min(deadline, time.monotonic() + _OTHERS_S)
+    return answers
+
+
+def _measured(answer: Mapping[str, Any]) -> bool:
+    return bool(answer.get("state", "measured") == "measured")
+
+
+def _of_rank(rank: int, answer: Mapping[str, Any], *, lost: bool) -> Mapping[str, Any]:
+    """Give the answer of a rank whose case was not measured; ``lost`` where others still wait for it."""
+    told = {**answer, "lost": True} if lost else answer
+    if not rank:
+        return told
+    return {**told, "error": {**told["error"], "message": f"rank {rank}: {told['error']['message']}"}}
+
+
+def _code(process: subprocess.Popen[bytes]) -> int | None:
+    """Give the exit code of a process that closed its answers, or ``None`` where it runs on."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(_END_S)
+    return None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -15,11 +15,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from dayzero.adapters.disk import disk_errors, whole_file, write_whole
+from dayzero.adapters.disk import disk_errors
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.perfdb.model import Family, Import
 
 _T = TypeVar("_T")
+_SCRATCH: Final = "scratch"
 _TREE: Final = "tree-"
 
 
@@ -43,10 +44,21 @@ class PerfFolder:
         sha256 = hashlib.sha256(content).hexdigest()
         target = self.file(sha256)
         if not target.exists() or target.stat().st_size != len(content):
-            with whole_file(target) as temporary:
-                temporary.write_bytes(content)
-            target.chmod(0o444)
+            self._put(target, content, 0o444)
         return sha256
+
+    def _put(self, target: Path, content: bytes, mode: int) -> None:
+        """Write a file whole or not at all; what a process that was killed leaves of it is where the next import clears it away."""
+        temporary = self.root / _SCRATCH / f"{os.getpid()}-{target.name}"
+        with disk_errors(target):
+            for folder in (target.parent, temporary.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+            try:
+                temporary.write_bytes(content)
+                temporary.chmod(mode)
+                temporary.replace(target)
+            finally:
+                temporary.unlink(missing_ok=True)
 
     def keep_rows(self, temporary: Path) -> str:
         """Take a file of rows in, under its digest."""
@@ -69,11 +81,11 @@ class PerfFolder:
 
     def keep_family(self, key: str, family: Family) -> None:
         """Note what the rows of a family were made into."""
-        write_whole(self.root / "families" / f"{key}.json", msgspec.json.encode(family))
+        self._put(self.root / "families" / f"{key}.json", msgspec.json.encode(family), 0o644)
 
     def keep_import(self, made: Import) -> None:
         """Write the manifest of an import; only with it the import exists."""
-        write_whole(self.root / "imports" / f"{made.id}.json", msgspec.json.encode(made))
+        self._put(self.root / "imports" / f"{made.id}.json", msgspec.json.encode(made), 0o644)
 
     def imports(self) -> tuple[Import, ...]:
         """Give all imports, oldest first.
@@ -88,7 +100,7 @@ class PerfFolder:
 
     def scratch(self) -> Path:
         """Give a folder for what is being made; what an import that was killed left in it is removed."""
-        path = self.root / "scratch"
+        path = self.root / _SCRATCH
         with disk_errors(path):
             path.mkdir(parents=True, exist_ok=True)
             for left in path.glob("*"):
