@@ -163,6 +163,14 @@ def test_a_run_in_which_nothing_was_measured_is_no_import(collected):
         ({"files": {}}, "wheel sha256:1", "B", ("no loaded file was compared with the wheel's record",)),
         ({"clocks": {"looks": 0}}, "wheel sha256:1", "B", ("no clock was seen while it ran",)),
         ({"clocks": {**CLOCKS, "throttle": 0x20}}, "wheel sha256:1", "B", ("the GPU held its clocks back: 0x20",)),
+        (
+            {"busy_us": 43.5, "latency_us": {"p50": 1023.0}},
+            "wheel sha256:1",
+            "B",
+            ("the GPU waited for the host: its kernels took 43.5 of 1023 us",),
+        ),
+        ({"busy_us": 7073.0, "latency_us": {"p50": 7122.0}}, "wheel sha256:1", "A", ()),
+        ({"busy_us": 1.5, "latency_us": {"p50": 4.0}, "used_cuda_graph": True}, "wheel sha256:1", "A", ()),
     ],
 )
 def test_a_grade_says_what_keeps_it_from_being_better(line, build, grade, because):

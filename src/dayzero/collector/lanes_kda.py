@@ -155,10 +155,8 @@ def chunk_context(columns: Columns, options: Columns, torch: Torch) -> Work:
             cu_seqlens=made.starts,
         )[0]
 
-    # it reads lengths of sequences back to the host, which a graph cannot hold
-    return Work(
-        call=call, check=_recurrence_check(torch, made, call), graph=False, device=made.device, package=_PACKAGE
-    )
+    # it reads the lengths of sequences back to the host and keeps them by the tensor: the calls before a graph have done so
+    return Work(call=call, check=_recurrence_check(torch, made, call), device=made.device, package=_PACKAGE)
 
 
 def _vllm(module: str, name: str) -> Callable[..., Torch]:

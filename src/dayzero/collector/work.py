@@ -52,7 +52,7 @@ class Work:
     Attributes:
         call: Runs the operator once.
         check: Runs it once and looks at the result.
-        graph: Whether serving runs it inside a CUDA graph, so that it is measured in one.
+        graph: Whether a CUDA graph can hold its calls, so that it is measured in one.
         device: ``cuda`` or ``cpu``.
         package: Distribution whose files it runs, ``""`` for none.
         note: What is worth saying of how it was made.

@@ -14,6 +14,7 @@ SCHEMA = "dayzero/perfdb-run/v1"
 FIRST = "0" * 64
 Line: TypeAlias = Mapping[str, Any]
 _POWER_CAP = 0x4  # nvml.h: the driver lowers clocks to stay within the power limit
+_HOST_BOUND = 2.0  # times what its kernels take
 _NOT_THROTTLING = 0x1 | 0x2 | 0x100  # nvml.h: idle, clocks set by a user, display clocks
 
 
@@ -136,3 +137,6 @@ def _lacking(line: Line, worker: Line) -> Iterable[str]:
     elif throttled(clocks, int(worker.get("sm_max_mhz", 0))):
         fell = f", to {clocks['sm_mhz_min']} MHz" if clocks.get("sm_mhz_min") else ""
         yield f"the GPU held its clocks back{fell}: {int(clocks['throttle']):#x}"
+    busy, took = float(line.get("busy_us") or 0), float(line.get("latency_us", {}).get("p50", 0))
+    if busy and not line.get("used_cuda_graph") and took > _HOST_BOUND * busy:
+        yield f"the GPU waited for the host: its kernels took {busy:g} of {took:g} us"
