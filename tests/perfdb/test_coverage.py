@@ -64,3 +64,12 @@ def test_a_lane_of_ones_own_is_counted_on_every_known_system(tmp_path, answer, d
     assert (code, "no lane is declared" in err) == (2, True)
     code, _, err = dayzero("perfdb", "coverage", tmp_path / "nowhere")
     assert (code, "holds no import" in err) == (2, True)
+
+
+def test_an_import_without_a_declared_lanes_table_says_that_nobody_measured_it(tmp_path, answer, dayzero):
+    answer("perfdb", "import", write_tree(tmp_path / "tree", {place(GEMM): [gemm(1.0)]}), "-o", tmp_path / "db")
+    code, told = answer("perfdb", "coverage", tmp_path / "db", "kimi-k3/vllm/moe/w4a16")
+    (lane,) = told["lanes"]
+    assert (code, lane["rows"], {cell["state"] for cell in lane["systems"]}) == (1, 0, {"not attempted"})
+    code, out, err = dayzero("perfdb", "coverage", tmp_path / "db", "--table", "moe_perf", "--engine", "vllm")
+    assert (code, out, "there is no table 'moe_perf'" in err) == (2, "", True)

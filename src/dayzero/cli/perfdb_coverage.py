@@ -41,8 +41,10 @@ def show_coverage(  # noqa: PLR0913  (each is an option of its own)
         import_id: Which import.
         output_format: How the result is written to stdout.
     """
-    lanes = _own(table, engine, where) if table or engine or where else _declared(lane)
-    opened = open_database(database, import_id, sorted({one.table for one in lanes}) if evidence is None else ())
+    own = bool(table or engine or where)
+    lanes = _own(table, engine, where) if own else _declared(lane)
+    asked = sorted({one.table for one in lanes}) if evidence is None else ()
+    opened = open_database(database, import_id, asked, absent=not own)
     standing = standings_in(opened, evidence, trusted(key))
     found = tuple(coverage(one, opened.made, opened.rows, applied(standing)) for one in lanes)
     if output_format == "json":

@@ -27,13 +27,14 @@ class Database:
     rows: Rows
 
 
-def open_database(path: Path, import_id: str = "", tables: Sequence[str] = ()) -> Database:
+def open_database(path: Path, import_id: str = "", tables: Sequence[str] = (), *, absent: bool = False) -> Database:
     """Open an import of a database.
 
     Args:
         path: The database.
         import_id: The import, by the first digits of its id; the newest where none is named.
         tables: Tables that will be asked; all where none is named.
+        absent: Whether the import may lack some of them.
 
     Raises:
         InputError: There is no such database, import or table.
@@ -47,7 +48,7 @@ def open_database(path: Path, import_id: str = "", tables: Sequence[str] = ()) -
     made = imports[-1]
     names = {family.table for family in made.families}
     unknown = next((table for table in tables if table not in names), None)
-    if unknown is not None:
+    if unknown is not None and not absent:
         close = get_close_matches(unknown, sorted(names), n=3)
         raise InputError(f"there is no table {unknown!r}", hint=f"There are {', '.join(close or sorted(names))}.")
     views = [(f.table, folder.rows(f.sha256)) for f in made.families if not tables or f.table in tables]
