@@ -1,6 +1,7 @@
 """Sign a licence: the terms that were read, who is bound, and each affirmation by itself; with one missing nothing is signed."""
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from dayzero.market.affirmation import listed
 from dayzero.market.chain import canonical
@@ -99,12 +100,11 @@ def _licence(desk: Desk, entitlement: Values) -> dict[str, object] | None:
 def _check(offer: Offer, signing: Signing) -> None:
     if signing.terms_sha256 != offer.terms["sha256"]:
         raise _unfit("other terms were signed than those of the offer", "Read the terms again, and sign those.")
-    asked = tuple(text(row, "sha256") for row in offer.affirmations)
-    for number, (row, sha256) in enumerate(zip(offer.affirmations, asked, strict=True)):
-        if number >= len(signing.affirmations) or signing.affirmations[number] != sha256:
+    for row, made in zip_longest(offer.affirmations, signing.affirmations):
+        if row is None:
+            raise _unfit("more was affirmed than the terms ask for", "Make each affirmation once.")
+        if made != row["sha256"]:
             raise _unfit(f"the affirmation on {row['kind']} was not made", "Make each affirmation by itself.")
-    if len(signing.affirmations) != len(asked):
-        raise _unfit("more was affirmed than the terms ask for", "Make each affirmation once.")
     for what in ("entity", "signer", "authority"):
         if not getattr(signing, what).strip():
             raise _unfit(

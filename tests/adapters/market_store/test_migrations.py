@@ -53,7 +53,7 @@ def test_the_migrations_make_what_the_tables_and_triggers_say(place, tmp_path, r
 def test_migrating_again_changes_nothing(place):
     engine = open_engine(place.owner)
     before = schema_of(engine)
-    assert migrate(engine) == "0003"
+    assert migrate(engine) == "0004"
     assert schema_of(engine) == before
     check_migrated(engine)
     engine.dispose()
@@ -86,7 +86,7 @@ def test_books_without_the_schema_are_not_opened(tmp_path):
 def test_the_files_of_the_migrations_travel_with_the_package():
     folder = files("dayzero.adapters.market_store.migrations")
     names = {entry.name for entry in folder.joinpath("versions").iterdir()}
-    for name in ("v0001_market", "v0002_sign_in", "v0003_one_signature"):
+    for name in ("v0001_market", "v0002_sign_in", "v0003_one_signature", "v0004_one_reference"):
         assert {f"{name}.py", f"{name}.sqlite.sql", f"{name}.postgresql.sql"} <= names
     assert folder.joinpath("env.py").is_file()
     assert make_books is books.make_books

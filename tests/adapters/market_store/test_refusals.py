@@ -44,6 +44,7 @@ SAID = [digest(said.body) for said in books.TERMS.affirmations]
 SHORT, LONG, HOLED = listed(SAID[:3]), listed([*SAID, digest("x")]), listed([SAID[0], *SAID[2:]])
 OTHER_TEXT, SWAPPED, TWICE = listed([*SAID[:3], digest("x")]), listed(SAID[::-1]), listed([*SAID[:3], SAID[0]])
 UNSIGNED = {"signature_id": None, "terms_id": None}
+UPKEEP = {**UNSIGNED, "order_id": "m1", "transfer_id": "tm", "requires_signature": 0}
 BAD = (
     Bad("an order without the signature that its price demands", "orders", UNSIGNED, "orders_signed", CHECK),
     Bad(
@@ -55,8 +56,14 @@ BAD = (
     ),
     Bad("an order at another amount", "orders", {"amount_minor": 1}, "orders_tier", FOREIGN),
     Bad("an order in another currency", "orders", {"currency": "USD"}, "orders_tier", FOREIGN),
-    Bad("an order for another version", "orders", {"version_id": "{v2}"}, "orders_version", FOREIGN),
-    Bad("an order under other terms", "orders", {"terms_id": "{terms2}"}, "orders_terms", FOREIGN),
+    Bad("an order for another version", "orders", {"version_id": "{v2}"}, "orders_tier", FOREIGN),
+    Bad("an order for no version", "orders", {"version_id": None}, "orders_tier", FOREIGN),
+    Bad("an order for maintenance of a version", "upkeep", {"version_id": "{v2}"}, "orders_tier", FOREIGN),
+    Bad("an order under other terms", "orders", {"terms_id": "{terms2}", "signature_id": "s6"}, "orders_tier", FOREIGN),
+    Bad("a signed order under no terms", "orders", {"terms_id": None}, "orders_tier", FOREIGN),
+    Bad("an unsigned order under terms", "upkeep", {"terms_id": "{terms2}"}, "orders_tier", FOREIGN),
+    Bad("a signature that nobody asked for", "upkeep", {"signature_id": "s3"}, "orders_signed", CHECK),
+    Bad("an order on a signature without a name", "orders", {"signature_id": ""}, "orders_signature_named", CHECK),
     Bad("an order on a signature that is not there", "orders", {"signature_id": "s0"}, "orders_signature", FOREIGN),
     Bad("an order on somebody else's signature", "orders", {"signature_id": "{foreign}"}, "orders_signature", FOREIGN),
     Bad(
@@ -68,6 +75,7 @@ BAD = (
     ),
     Bad("an order under a key that was used", "orders", {"idem_key": "used"}, "orders_uq_account_idem_key", UNIQUE),
     Bad("an order for nobody", "orders", {"account_id": "nobody"}, "orders_", FOREIGN),
+    Bad("an unsigned order for nobody", "upkeep", {"account_id": "nobody"}, "orders_account", FOREIGN),
     Bad("a signature on another text", "signature", {"terms_sha256": digest("x")}, "signature_terms", FOREIGN),
     Bad("a signature for no entity", "signature", {"entity": "  "}, "signature_entity", CHECK),
     Bad("a signature by nobody", "signature", {"signer": ""}, "signature_signer", CHECK),
@@ -90,7 +98,7 @@ BAD = (
     Bad("a transfer of nothing", "transfer", {"amount_minor": 0}, "transfer_", CHECK),
     Bad("a transfer backwards", "transfer", {"amount_minor": -5}, "transfer_", CHECK),
     Bad("a sale below the price", "transfer", {"amount_minor": 1}, "transfer_order", FOREIGN),
-    Bad("a sale that pays no order", "transfer", {"order_id": None}, "transfer_of_order", CHECK),
+    Bad("a sale that pays no order", "transfer", {"order_id": None, "idem_key": "x"}, "transfer_of_order", CHECK),
     Bad(
         "a sale from somebody else's wallet",
         "transfer",
@@ -119,6 +127,15 @@ BAD = (
         "transfer_reverses",
         FOREIGN,
     ),
+    Bad("a refund without a key", "refund", {"idem_key": None}, "transfer_key", CHECK),
+    Bad("a sale on credit", "transfer", {"debit_kind": "grants"}, "transfer_sides", CHECK),
+    Bad(
+        "a kind that runs into that of its side",
+        "refund",
+        {"kind": "refundr", "debit_kind": "evenue", "reverses_id": None},
+        "transfer_debit",
+        FOREIGN,
+    ),
     Bad("a refund of a grant", "refund", {"reverses_id": "{granted}"}, "transfer_re", "transfer_refund"),
     Bad("an entitlement without an order", "entitlement", {"order_id": "none"}, "entitlement_", FOREIGN),
     Bad(
@@ -135,7 +152,15 @@ BAD = (
         "entitlement_payment",
         FOREIGN,
     ),
-    Bad("an entitlement without a signature", "entitlement", UNSIGNED, "entitlement_signed", CHECK),
+    Bad("an entitlement without a signature", "entitlement", UNSIGNED, "entitlement_order", FOREIGN),
+    Bad(
+        "an entitlement without the signature alone",
+        "entitlement",
+        {"signature_id": None},
+        "entitlement_order",
+        FOREIGN,
+    ),
+    Bad("an entitlement under no terms", "entitlement", {"terms_id": None}, "entitlement_order", FOREIGN),
     Bad(
         "an entitlement that denies that one is demanded",
         "entitlement",
@@ -143,9 +168,28 @@ BAD = (
         "entitlement_order",
         FOREIGN,
     ),
-    Bad("an entitlement on another signature", "entitlement", {"signature_id": "s4"}, "entitlement_signature", FOREIGN),
-    Bad("an entitlement under other terms", "entitlement", {"terms_id": "{terms2}"}, "entitlement_signature", FOREIGN),
+    Bad("an entitlement on another signature", "entitlement", {"signature_id": "s4"}, "entitlement_order", FOREIGN),
+    Bad("an entitlement under other terms", "entitlement", {"terms_id": "{terms2}"}, "entitlement_order", FOREIGN),
     Bad("an entitlement to another version", "entitlement", {"version_id": "{v2}"}, "entitlement_order", FOREIGN),
+    Bad("an entitlement out of maintenance", "entitlement", UPKEEP, "entitlement_order", FOREIGN),
+    Bad(
+        "an entitlement to no version, out of maintenance",
+        "entitlement",
+        {**UPKEEP, "version_id": ""},
+        "entitlement_version",
+        CHECK,
+    ),
+    Bad(
+        "maintenance out of an entitlement's order",
+        "subscription",
+        {"order_id": "o1", "transfer_id": "t1"},
+        "subscription_order",
+        FOREIGN,
+    ),
+    Bad("maintenance that says it is signed", "subscription", {"requires_signature": 1}, "subscription_order", FOREIGN),
+    Bad("maintenance on a signature", "subscription", {"signature_id": "s3"}, "subscription_order", FOREIGN),
+    Bad("maintenance under terms", "subscription", {"terms_id": "{terms2}"}, "subscription_order", FOREIGN),
+    Bad("maintenance without the money", "subscription", {"transfer_id": "none"}, "subscription_payment", FOREIGN),
     Bad("an entitlement of somebody else", "entitlement", {"account_id": "{other}"}, "entitlement_", FOREIGN),
     Bad(
         "a second entitlement of one order",
@@ -169,6 +213,8 @@ BAD = (
         FOREIGN,
     ),
     Bad("a signed price without terms", "tier", {"terms_id": None}, "price_tier_has_terms", CHECK),
+    Bad("a price for a version without a name", "tier", {"version_id": ""}, "price_tier_version_named", CHECK),
+    Bad("a price under terms without a name", "tier", {"terms_id": ""}, "price_tier_terms_named", CHECK),
     Bad("a free price", "tier", {"amount_minor": 0}, "price_tier_amount", CHECK),
     Bad("a balance out of nothing", "balance", NOTHING, "append-only", HISTORY),
     Bad("a download without an entitlement", "download", {"entitlement_id": "none"}, "download_entitlement", FOREIGN),
@@ -182,12 +228,29 @@ BAD = (
     Bad("a revocation as a refund without money", "revocation", {"refund_id": None}, "revocation_refunded", CHECK),
     Bad("an entry that does not follow", "journal", {"prev_hash": digest("x")}, "journal_prev", FOREIGN),
     Bad("an entry that leaves a number out", "journal", {"seq": 99, "prev_seq": 98}, "journal_prev", FOREIGN),
+    Bad("an entry that counts past the one before", "journal", {"seq": 99}, "journal_order", CHECK),
+    Bad("a beginning that is not the first", "journal", {"prev_seq": None, "prev_hash": ""}, "journal_order", CHECK),
+    Bad(
+        "a beginning that follows something",
+        "journal",
+        {"account_id": "new", "seq": 1, "prev_seq": None},
+        "journal_order",
+        CHECK,
+    ),
+    Bad(
+        "a beginning before the first",
+        "journal",
+        {"account_id": "new", "seq": 0, "prev_seq": -1, "prev_hash": ""},
+        "journal_prev",
+        FOREIGN,
+    ),
     Bad(
         "a second beginning of a chain", "journal", {"seq": 1, "prev_seq": None, "prev_hash": ""}, "journal_pk", UNIQUE
     ),
     Bad("an event that was taken in already", "event", {"event_id": "seen"}, "provider_event_pk", UNIQUE),
 )
 TABLE = {
+    "upkeep": "orders",
     "asked": "terms_affirmation",
     "refund": "transfer",
     "tier": "price_tier",
@@ -205,8 +268,10 @@ class Scene:
 
 
 def one(engine, statement: str) -> dict[str, object]:
+    """Read a row without what the database works out by itself, so that it can be put again."""
     with engine.connect() as connection:
-        return dict(connection.exec_driver_sql(statement).mappings().one())
+        found = connection.exec_driver_sql(statement).mappings().one()
+        return {name: value for name, value in found.items() if not name.endswith("_key") or name == "idem_key"}
 
 
 def put(connection, table: str, values: Mapping[str, object]) -> None:
@@ -243,10 +308,18 @@ def scene(place, owner, shop, market):
         for name in ("s2", "s3", "s4"):
             put(connection, "signature", {**rows["signature"], "id": name})
         put(connection, "signature", {**rows["signature"], "id": "s5", "account_id": other})
+        other_text = {"terms_id": terms2, "terms_sha256": digest("other")}
+        put(connection, "signature", {**rows["signature"], "id": "s6", **other_text})
         put(connection, "terms", {**rows["terms"], "id": "t0"})
         put(connection, "orders", {**rows["orders"], "id": "o1", "idem_key": "open"})
         put(connection, "provider_event", {**rows["event"], "event_id": "seen"})
         put(connection, "transfer", {**rows["transfer"], "id": "t1", "order_id": "o1"})
+        put(connection, "orders", {**rows["upkeep"], "id": "m1", "idem_key": "m1"})
+        put(
+            connection,
+            "transfer",
+            {**rows["transfer"], "id": "tm", "order_id": "m1", "amount_minor": books.MAINTENANCE},
+        )
         put(connection, "orders", {**rows["orders"], "id": "o2", "idem_key": "o2", "signature_id": "s4"})
     rows["orders"]["signature_id"], rows["transfer"]["order_id"] = "s3", "o2"
     engine.dispose()
@@ -255,6 +328,15 @@ def scene(place, owner, shop, market):
 
 def good_rows(engine, names, signed_order, shop) -> dict[str, dict[str, object]]:
     order = {**signed_order, "id": "new", "idem_key": "new", "signature_id": "s2"}
+    upkeep = {
+        **order,
+        **UNSIGNED,
+        "tier_id": shop.maintenance,
+        "kind": "maintenance",
+        "version_id": None,
+        "requires_signature": 0,
+        "amount_minor": books.MAINTENANCE,
+    }
     sale = {**one(engine, f"SELECT * FROM transfer WHERE order_id = '{signed_order['id']}'"), "id": "new"}
     signature = {**one(engine, f"SELECT * FROM signature WHERE id = '{signed_order['signature_id']}'"), "id": "new"}
     sold = one(engine, f"SELECT * FROM transfer WHERE order_id = '{names['paid']}'")
@@ -268,6 +350,8 @@ def good_rows(engine, names, signed_order, shop) -> dict[str, dict[str, object]]
     del entry["recorded_at"]
     return {
         "orders": order,
+        "upkeep": upkeep,
+        "subscription": {**UPKEEP, "id": "new", "account_id": shop.buyer, "product_id": order["product_id"], "kind": "maintenance", "starts_at": "2026-08-01T12:00:00Z", "ends_at": "2027-08-01T12:00:00Z"},
         "signature": signature,
         "terms": {**one(engine, f"SELECT * FROM terms WHERE id = '{shop.terms}'"), "id": "new"},
         "asked": {**one(engine, f"SELECT * FROM terms_affirmation WHERE terms_id = '{shop.terms}' AND ord = 2"), "terms_id": "t0"},
@@ -317,6 +401,8 @@ def test_the_rows_that_the_bad_ones_are_made_from_are_accepted(scene):
     engine = open_engine(scene.place.owner)
     for kind in (
         "orders",
+        "upkeep",
+        "subscription",
         "signature",
         "terms",
         "asked",

@@ -4,6 +4,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Computed,
     ForeignKeyConstraint,
     Integer,
     MetaData,
@@ -30,6 +31,11 @@ def whole(name: str, *, null: bool = False) -> Column[int]:
 def small(name: str, *, null: bool = False) -> Column[int]:
     """Make a column of small whole numbers; 0 and 1 where it is a flag."""
     return Column(name, Integer, nullable=null)
+
+
+def filled(name: str, of: str) -> Column[str]:
+    """Make the column that says what a nullable one says, and ``''`` where that is empty: a reference over it is never skipped."""
+    return Column(name, Text, Computed(f"coalesce({of}, '')", persisted=True), nullable=False)
 
 
 def unique(table: str, columns: str) -> UniqueConstraint:

@@ -6,7 +6,7 @@ Foreign keys and checks say what cannot be; no trigger is needed for a signature
 
 from sqlalchemy import PrimaryKeyConstraint, Table
 
-from dayzero.adapters.market_store.columns import HEX, METADATA, SAID, check, refers, small, text, unique, whole
+from dayzero.adapters.market_store.columns import HEX, METADATA, SAID, check, filled, refers, small, text, unique, whole
 
 Table(
     "account",
@@ -160,10 +160,10 @@ Table(
     small("requires_signature"),
     text("terms_id", null=True),
     text("published_at"),
+    filled("version_key", "version_id"),
+    filled("terms_key", "terms_id"),
     PrimaryKeyConstraint("id", name="price_tier_pk"),
-    unique("price_tier", "id product_id kind requires_signature amount_minor currency"),
-    unique("price_tier", "id version_id"),
-    unique("price_tier", "id terms_id"),
+    unique("price_tier", "id product_id kind requires_signature amount_minor currency version_key terms_key"),
     refers("price_tier_product", "product_id", "product", "id"),
     refers("price_tier_version", "version_id product_id", "package_version", "id product_id"),
     refers(
@@ -171,6 +171,8 @@ Table(
     ),
     refers("price_tier_terms", "terms_id", "terms", "id"),
     check("price_tier_amount", "amount_minor > 0"),
+    check("price_tier_version_named", "version_id <> ''"),
+    check("price_tier_terms_named", "terms_id <> ''"),
     check("price_tier_flag", "requires_signature IN (0, 1)"),
     check("price_tier_threshold", "amount_minor <= threshold_minor OR requires_signature = 1"),
     check("price_tier_has_terms", "(requires_signature = 1) = (terms_id IS NOT NULL)"),
@@ -213,6 +215,7 @@ Table(
     check("signature_authority", SAID.format("authority")),
 )
 
+# An order has what its price says, the version and the terms too, or none where that has none: one reference holds all of it.
 Table(
     "orders",
     METADATA,
@@ -231,25 +234,23 @@ Table(
     text("terms_id", null=True),
     text("provider"),
     text("placed_at"),
+    filled("version_key", "version_id"),
+    filled("signature_key", "signature_id"),
+    filled("terms_key", "terms_id"),
     PrimaryKeyConstraint("id", name="orders_pk"),
     unique("orders", "account_id idem_key"),
     unique("orders", "signature_id"),
     unique("orders", "id account_id amount_minor currency"),
-    unique("orders", "id account_id product_id version_id requires_signature"),
-    unique("orders", "id account_id product_id kind requires_signature"),
-    unique("orders", "id signature_id terms_id"),
+    unique("orders", "id account_id product_id version_key requires_signature signature_key terms_key"),
     refers("orders_account", "account_id", "account", "id"),
     refers(
         "orders_tier",
-        "tier_id product_id kind requires_signature amount_minor currency",
+        "tier_id product_id kind requires_signature amount_minor currency version_key terms_key",
         "price_tier",
-        "id product_id kind requires_signature amount_minor currency",
+        "id product_id kind requires_signature amount_minor currency version_key terms_key",
     ),
-    refers("orders_version", "tier_id version_id", "price_tier", "id version_id"),
-    refers("orders_terms", "tier_id terms_id", "price_tier", "id terms_id"),
     refers("orders_signature", "signature_id account_id terms_id", "signature", "id account_id terms_id"),
     check("orders_signed", "(requires_signature = 1) = (signature_id IS NOT NULL)"),
-    check("orders_terms_named", "(requires_signature = 1) = (terms_id IS NOT NULL)"),
-    check("orders_version_named", "(kind = 'package') = (version_id IS NOT NULL)"),
+    check("orders_signature_named", "signature_id <> ''"),
     check("orders_key", "length(idem_key) BETWEEN 1 AND 255"),
 )

@@ -86,7 +86,8 @@ class OptimisticDesk:
 
     def one(self, table: str, /, **equal: Value) -> Values | None:
         """Read the row that has these values."""
-        return next(iter(self.every(table, **equal)), None)
+        found = self.every(table, **equal)
+        return found[0] if found else None
 
     def every(self, table: str, /, **equal: Value) -> tuple[Values, ...]:
         """Read all rows that have these values, by their keys.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from sqlalchemy.engine import Connection
 
+from dayzero.adapters.market_store.statements import columns
 from dayzero.adapters.market_store.tables import SIGN_IN, TABLES
 from dayzero.core.errors import InputError
 
@@ -37,7 +38,10 @@ _CHANGES = {
 }
 """What the application does beside reading and adding where it is kept who may sign in."""
 
-_SET_BY_DATABASE = {("journal", "recorded_at")}
+_SET_BY_DATABASE = frozenset({"journal"})
+"""Tables with a column that the database sets and the application could: it may append to the others only. A right on a table is
+looked up once a statement, one on columns for each of them.
+"""
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 # Money that comes from nowhere, and accounts of the house, are the operator's: the application's role may not write such a row.
@@ -83,8 +87,8 @@ def _statements(role: str) -> Iterator[str]:
     for table, rights in _CHANGES.items():
         yield f"GRANT INSERT, {', '.join(rights)} ON {table} TO {role}"
     for table in _APPENDS:
-        names = (column.name for column in TABLES[table].columns if (table, column.name) not in _SET_BY_DATABASE)
-        yield f"GRANT INSERT ({', '.join(names)}) ON {table} TO {role}"
+        written = f" ({', '.join(columns(table))})" if table in _SET_BY_DATABASE else ""
+        yield f"GRANT INSERT{written} ON {table} TO {role}"
     for table, rule in _POLICIES.items():
         yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
         for policy in (f"{table}_{role}_reads", f"{table}_{role}_appends"):

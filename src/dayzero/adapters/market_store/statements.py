@@ -29,8 +29,8 @@ def keys(table: str) -> tuple[str, ...]:
 
 def sorted_out(equal: Values) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Tell the columns that are compared with a value from those that have to be empty."""
-    filled = tuple(name for name, value in equal.items() if value is not None)
-    return filled, tuple(name for name, value in equal.items() if value is None)
+    empty = tuple([name for name, value in equal.items() if value is None])
+    return (tuple([name for name in equal if name not in empty]), empty) if empty else (tuple(equal), empty)
 
 
 def bound(row: Row) -> tuple[Value, ...]:

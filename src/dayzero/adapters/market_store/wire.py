@@ -38,7 +38,7 @@ class Wire:
             psycopg.Error: The server refuses it, or is gone.
         """
         name = self._known.get(statement) or self._prepare(statement)
-        bound = [None if value is None else str(value).encode() for value in values]
+        bound = [value.encode() if value.__class__ is str else _written(value) for value in values]  # most are text
         if b"\0" in b"".join(filter(None, bound)):  # the wire would end the text there
             raise psycopg.DataError("a text holds a NUL")
         try:
@@ -81,6 +81,10 @@ def wire_of(pooled: PoolProxiedConnection) -> Wire:
             raise AssertionError
         wire = pooled.info[_KEPT] = Wire(driver)
     return wire
+
+
+def _written(value: Value) -> bytes | None:
+    return None if value is None else str(value).encode()
 
 
 def _cell(found: pq.abc.PGresult, row: int, column: int) -> bytes:
