@@ -10,7 +10,7 @@ import msgspec
 from dayzero.perfdb.model import UNSUPPORTED_CASE, CellState, Failure, Family, Import
 from dayzero.perfdb.ports import Rows
 from dayzero.perfdb.predicate import Predicate, parse_terms
-from dayzero.perfdb.retraction import family_of, taken_back
+from dayzero.perfdb.retraction import taken_back
 from dayzero.perfdb.tables import systems
 
 
