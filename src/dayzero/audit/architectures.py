@@ -16,6 +16,7 @@ QUESTION = "Does the engine register the model's architecture, or can it run it 
 _ASK = "Ask dayzero first for the release that has it."
 _RESEMBLANCE = 0.6
 _TRUST = "--trust-remote-code"
+_FALLBACK = "Transformers"
 
 
 class ModelRegistry(Protocol):
@@ -37,6 +38,11 @@ class Known:
 
     table: Facts
     resolution: str
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the engine registers classes that run others through the Transformers library (``TransformersForCausalLM``)."""
+        return isinstance(self.table, FactTable) and any(one.startswith(_FALLBACK) for one in self.table.names())
 
 
 def architectures_of(model: Mapping[str, object]) -> tuple[str, ...]:
@@ -80,7 +86,9 @@ def _elsewhere(
     library = subject.installed.find(DISTRIBUTION)
     found = model_class(subject.installed.python, asked) if library is not None else None
     remote = _remote_code(subject)
-    if found is not None:
+    if not known.falls_back:
+        yield Finding(RULE, Severity.START, message, table.place, None, known.resolution or _ASK)
+    elif found is not None:
         place, compatible = found
         words = "runs through the Transformers library" if compatible else "may run through the Transformers library"
         yield Finding(

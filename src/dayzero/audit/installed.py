@@ -1,5 +1,6 @@
 """The set of distributions that is installed together, and its Python modules, read as text and parsed once."""
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -53,6 +54,9 @@ class PythonModule:
         return Place(artifact=self.distribution.files.artifact, file=self.path)
 
 
+_FOR_MAKERS = {"tests", "test", "benchmarks", "benchmark", "examples", "docs"}
+
+
 class PythonFiles:
     """The Python modules of a set of distributions. A file is parsed at most once; what is searched where it lies is not held.
 
@@ -72,7 +76,7 @@ class PythonFiles:
         """Every module by the name under which it is imported."""
         found: dict[str, PythonModule] = {}
         for distribution in self._distributions:
-            for path in distribution.files.names():
+            for path in _put_there(distribution):
                 if path.endswith(".py"):
                     found.setdefault(module_name(path), PythonModule(distribution, path))
         return found
@@ -82,11 +86,17 @@ class PythonFiles:
         """Every top-level package by its name, native extension modules too, and who holds it."""
         found: dict[str, Distribution] = {}
         for distribution in self._distributions:
-            for path in distribution.files.names():
+            for path in _put_there(distribution):
                 top = path.split("/", 1)[0].split(".", 1)[0]
                 if path.endswith((".py", ".so", ".pyi")) and not path.split("/", 1)[0].endswith(".dist-info"):
                     found.setdefault(top, distribution)
         return found
+
+    @cached_property
+    def required(self) -> AbstractSet[str]:
+        """Name what the distributions always ask for, as a package of that name would be imported."""
+        lines = (line for one in self._distributions for line in one.requires if "extra ==" not in line)
+        return {re.split(r"[^\w.-]", line, maxsplit=1)[0].replace("-", "_") for line in lines}
 
     @cached_property
     def native(self) -> AbstractSet[str]:
@@ -255,6 +265,13 @@ class Installed:
         """Give a distribution by its name in any spelling, ``None`` where it is not installed."""
         wanted = canonicalize_name(name)
         return next((one for one in self.distributions if one.name == wanted), None)
+
+
+def _put_there(distribution: Distribution) -> Iterator[str]:
+    """Give the files that an installation puts there: of sources, not what stands beside the packages for their makers."""
+    names = distribution.files.names()
+    built = any(path.endswith((".dist-info/RECORD", ".dist-info/WHEEL")) for path in names)
+    yield from (path for path in names if built or path.split("/", 1)[0] not in _FOR_MAKERS)
 
 
 def _within(module: str, package: str) -> bool:

@@ -20,12 +20,40 @@ HARMFUL = {
         K,
         "python-member path eng/run.py:3",
     ),
+    "a missing attribute that a class of the engine's own has": (
+        {
+            "eng/own.py": "class Own:\n    def put(self):\n        self.tag = 1\n        return other.tag == 2",
+            "eng/run.py": "from lib import K\ndef g():\n    return K(1).tag",
+        },
+        K,
+        "python-member path eng/run.py:3",
+    ),
+    "a missing name in a class that says of itself what is so on every build": (
+        "import lib\nclass T:\n    @property\n    def is_fast(self):\n        return False\n    def g(self):\n        lib.gone()",
+        F,
+        "python-name path eng/run.py:7",
+    ),
     "a missing attribute of a module, whatever the type checker is told": (
         "import lib\ndef g():\n    return lib.gone  # type: ignore",
         F,
         "python-name path eng/run.py:3",
     ),
     "a missing name": ("def g():\n    from lib import gone", F, "python-name path eng/run.py:2"),
+    "a missing module of a folder of tests that a wheel installs": (
+        "def g():\n    from tests.kernels import cast",
+        {"lib/__init__.py": "", "tests/__init__.py": "", "lib-2.0.dist-info/RECORD": ""},
+        "python-name path eng/run.py:2",
+    ),
+    "an import that stands in for one that fails": (
+        "try:\n    from lib import moved\nexcept ImportError:\n    from lib.old import moved",
+        F,
+        "python-name path eng/run.py:4",
+    ),
+    "an import that stands in for one of which nothing is known": (
+        "try:\n    from elsewhere import f\nexcept ImportError:\n    from lib.old import f",
+        F,
+        "python-name path eng/run.py:4",
+    ),
     "a missing module": ("def g():\n    import lib.gone", F, "python-name path eng/run.py:2"),
     "a missing attribute of a module": ("import lib\ndef g():\n    lib.gone()", F, "python-name path eng/run.py:3"),
     "an unexpected keyword": ("import lib\ndef g():\n    lib.f(1, c=2)", F, "python-signature path eng/run.py:3"),
@@ -143,6 +171,15 @@ HARMFUL |= {
 CLOSED = "from importlib.util import find_spec\nimport lib\ndef ok():\n    return find_spec('lib.sub') is not None\ndef g():\n"
 
 HARMLESS = {
+    "an import that stands in for one that is there": (
+        "try:\n    from lib import f\nexcept ImportError:\n    from lib.old import f",
+        F,
+    ),
+    "an import that stands in for one that is asked for": (
+        "try:\n    from core_lib.fsm import f\nexcept ImportError:\n    from lib.old import f",
+        F,
+        ["core-lib>=1"],
+    ),
     "a gate that is closed, and a return": (CLOSED + "    if not ok():\n        return\n    lib.f(c=1)", F),
     "a gate that is closed, and a return in the other branch": (
         CLOSED + "    if ok():\n        pass\n    else:\n        return\n    lib.f(c=1)",
@@ -235,6 +272,24 @@ SILENT = {
     "an object whose class the engine may have derived from one between": (
         "import lib\nclass Own(lib.Between):\n    pass\ndef g(k: lib.K):\n    k.stop()",
         "class K: ...\nclass Between(K): ...",
+    ),
+    "an attribute that the engine gives an object which answers for what it is given": (
+        {
+            "eng/app.py": "def put(app):\n    app.state.client = 1",
+            "eng/run.py": "from lib import K\ndef g(k: K):\n    return k.client",
+        },
+        "class K:\n    def __getattr__(self, name):\n        raise AttributeError(name)",
+    ),
+    "an attribute that the engine gives a plain object": (
+        {
+            "eng/app.py": "def put(k):\n    setattr(k, 'client', 1)",
+            "eng/run.py": "from lib import K\ndef g(k: K):\n    return k.client",
+        },
+        "class K: ...",
+    ),
+    "a module beside the packages of sources, which no installation has": (
+        "def g():\n    from tests.kernels import cast",
+        {"lib/__init__.py": "", "tests/__init__.py": "", "lib-2.0.dist-info/METADATA": ""},
     ),
     "a dataclass": (
         "from lib import D\nD(a=1, b=2)",

@@ -44,6 +44,13 @@ def test_the_limits_of_an_extra_hold_for_who_imports_it_though_the_extra_was_not
     assert all("transformers==5.6.0 asks for kernels<0.13,>=0.12.0" in one.message for one in found)
 
 
+@pytest.mark.parametrize(("asked", "count"), [("kernels<0.16,>=0.15", 0), ("kernels<0.15", 2), ("kernels", 1)])
+def test_the_limits_of_an_extra_that_nobody_asked_for_give_way_to_a_range_that_was_asked_for(asked, count):
+    engine = distribution("vllm", "0.27.0", CODE, requires=[asked])
+    library = distribution("transformers", "5.6.0", USES, requires=['kernels<0.13,>=0.12.0; extra == "kernels"'])
+    assert len(found_by(RULE, engine, library, distribution("kernels", "0.15.2", CODE))) == count
+
+
 def test_a_source_checkout_has_no_version_to_compare():
     engine = distribution("vllm", "0.17.1", requires=["flashinfer-python>=0.6"])
     assert found_by(RULE, engine, distribution("flashinfer-python", "0+g0123456789ab", CODE)) == []

@@ -99,6 +99,16 @@ def test_literal_flags_fields_aliases_and_negations_are_all_read():
     assert facts.place.quote == "def make_arg_parser(parser):"
 
 
+def test_the_parser_of_older_releases_is_read_too():
+    frontend = FRONTEND_TEXT.replace("get_kwargs(cls)", "get_kwargs(FrontendArgs)")
+    loop = 'for flag, kind in [("--old-a", str), ("--old-b", bool)]:\n            parser.add_argument(flag, type=kind)\n        '
+    engine = ENGINE_TEXT.replace("current_platform.pre", loop + "current_platform.pre")
+    files = {FRONTEND: frontend, ENGINE_ARGS: engine, "vllm/config.py": CONFIG_TEXT}
+    facts = read_settings(WrittenBuild(files))
+    assert isinstance(facts, FactTable), facts
+    assert set(facts.names()) == {*read_settings(build()).names(), "--old-a", "--old-b"}
+
+
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
@@ -110,6 +120,7 @@ def test_literal_flags_fields_aliases_and_negations_are_all_read():
         (build(config=CONFIG_TEXT.replace("enforce_eager", "eager")), "has no field enforce_eager"),
         (build(config=""), "0 files under vllm/config/ define ModelConfig"),
         (build(frontend=FRONTEND_TEXT.replace("get_kwargs(cls)", "known()")), "the name of this argument"),
+        (build(frontend=FRONTEND_TEXT.replace("get_kwargs(cls)", "get_kwargs(Other)")), "the name of this argument"),
         (build(frontend=FRONTEND_TEXT.replace("'_', '-'", "'_', '+'")), "the name of this argument"),
         (
             build(

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, replace
 
 from dayzero.audit.python.scope import Scope
-from dayzero.audit.python_source import last_name
+from dayzero.audit.python_source import last_name, nodes_of
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EVERYTHING = frozenset({"Exception", "BaseException"})
@@ -96,3 +96,9 @@ def _names(node: ast.expr | None) -> set[str]:
             return {last_name(one) for one in parts}
         case _:
             return {last_name(node)}
+
+
+def is_constant(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Say whether a method answers the same on every build: then its answer speaks of the class, and not of this build."""
+    returned = [node.value for node in nodes_of(method) if isinstance(node, ast.Return)]
+    return all(isinstance(one, ast.Constant) for one in returned)

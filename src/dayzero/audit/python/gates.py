@@ -289,12 +289,13 @@ class Gates:
     def _fails(self, body: Iterable[ast.stmt], scope: Scope) -> bool:
         """Say whether an import in a block cannot succeed."""
         for statement in body:
-            for absent in self._imports(statement, scope):
+            for absent in self.lacking(statement, scope):
                 self.lost.append(absent)
                 return True
         return False
 
-    def _imports(self, statement: ast.stmt, scope: Scope) -> Iterator[Absent]:
+    def lacking(self, statement: ast.stmt, scope: Scope) -> Iterator[Absent]:
+        """Give what an import asks for in vain."""
         place = scope.module.place(statement.lineno)
         match statement:
             case ast.Import(names=aliases):

@@ -22,10 +22,10 @@ from dayzero.audit.python.conditions import (
     otherwise_chosen,
     words_of,
 )
-from dayzero.audit.python.context import Condition, Context
+from dayzero.audit.python.context import Condition, Context, is_constant
 from dayzero.audit.python.reach import Way
 from dayzero.audit.python.signatures import Misfit
-from dayzero.audit.python.study import Study, at_own_pin, wanted
+from dayzero.audit.python.study import Study, at_own_pin, stands_in, wanted
 from dayzero.audit.python.survey import Keyword, Lack
 from dayzero.audit.python.values import Absent, FunctionValue
 from dayzero.audit.python_source import last_name, nodes_of
@@ -111,7 +111,7 @@ def _kept_before(study: Study, lack: Lack) -> str:
         reasons = [_kept(study, lack.words, one.conditions) for one in places]
         if all(reasons):
             return f"{reasons[0]}, before it is called at {places[0].scope.module.file}"
-    return ""
+    return "it stands in for an import that is there" if stands_in(study, lack.line, lack.context.scope) else ""
 
 
 def _around(keyword: Keyword, lack: Lack) -> tuple[Condition, ...]:
@@ -348,7 +348,7 @@ def _lane_closed(study: Study, lack: Lack) -> str:
     owner = lack.context.scope.owner
     body = owner.node.body if owner and owner.node else []
     for method in body:
-        if isinstance(method, FUNCTIONS) and owner and _ASKS.search(method.name):
+        if isinstance(method, FUNCTIONS) and owner and _ASKS.search(method.name) and not is_constant(method):
             definition = owner.inner(method).definition()
             if definition and study.gates.function(FunctionValue(definition)) is False:
                 return f"{owner.qualname}.{method.name} is False on this build, so that another lane is taken"

@@ -1,5 +1,6 @@
 """Study what one distribution asks of others, once for a set of installed files; the rules read it."""
 
+import ast
 import re
 from dataclasses import dataclass
 
@@ -9,16 +10,20 @@ from packaging.version import InvalidVersion, Version
 
 from dayzero.audit.installed import Distribution, Installed, once
 from dayzero.audit.python.approach import Approaches, Calls
+from dayzero.audit.python.context import caught_by
 from dayzero.audit.python.defaults import Defaults
 from dayzero.audit.python.gates import Gates
 from dayzero.audit.python.kept_survey import Asking, surveyed
 from dayzero.audit.python.lanes import Lane
 from dayzero.audit.python.loads import Loads
 from dayzero.audit.python.reach import Reach, startup_of
+from dayzero.audit.python.scope import Scope
 from dayzero.audit.python.survey import Lack
 from dayzero.audit.python.world import World
+from dayzero.audit.python_source import nodes_of
 from dayzero.core.verdict import Place
 
+_OF_IMPORTS = {"ImportError", "ModuleNotFoundError"}
 _NOT_SERVED = re.compile(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|conftest)(?:\.|$)")
 
 
@@ -101,6 +106,31 @@ def wanted(asker: Distribution, library: Distribution) -> str:
         if canonicalize_name(requirement.name) == library.name and requirement.specifier:
             return str(requirement.specifier)
     return ""
+
+
+def stands_in(study: Study, line: int, scope: Scope) -> bool:
+    """Say whether a line stands in for an import that is there, or that is asked for by what is installed.
+
+    That is the handler of a ``try`` which catches the error of the import: it is not known to run.
+    """
+    for node in nodes_of(scope.module.tree):
+        handlers = node.handlers if isinstance(node, ast.Try) and caught_by(node)[0] & _OF_IMPORTS else ()
+        if isinstance(node, ast.Try) and any(one.lineno <= line <= (one.end_lineno or 0) for one in handlers):
+            return all(_comes(study, one, scope) for one in node.body)
+    return False
+
+
+def _comes(study: Study, statement: ast.stmt, scope: Scope) -> bool:
+    match statement:
+        case ast.Import(names=aliases):
+            asked = [one.name for one in aliases]
+        case ast.ImportFrom(module=str(source), level=0):
+            asked = [source]
+        case _:
+            return False
+    python = study.installed.python
+    tops = {one.split(".", 1)[0] for one in asked}
+    return tops <= {*python.packages, *python.required} and not any(study.gates.lacking(statement, scope))
 
 
 def _study(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dayzero.audit.installed import PythonFiles
+from dayzero.audit.python.assigned import Assigned
 from dayzero.audit.python.bindings import DEFINERS, Binding
 from dayzero.audit.python.classes import EMPTY_BASES, doubt, members
 from dayzero.audit.python.evaluate import annotated, value_of
@@ -54,6 +55,7 @@ class World:
         self._members: dict[tuple[str, str, str], Value] = {}
         self._selves: dict[tuple[str, str], Mapping[str, tuple[tuple[ast.expr | None, Scope], ...]]] = {}
         self._heirs = Heirs(python)
+        self._assigned = Assigned(python, askers)
         self._native = python.native
 
     def own(self, value: Value) -> bool:
@@ -298,7 +300,7 @@ class World:
                     waiting.append(base.definition)
                 else:
                     unclear = unclear or bool(_outside(last_name(expression), name))
-        if unclear or waiting or self._doubtful(seen, name):
+        if unclear or waiting or self._doubtful(seen, name) or self._assigned.holds(name):
             return Opaque()
         kind = "member" if _is_enum(self, definition) else "attribute"
         owner = f"{definition.module.name}.{definition.qualname}"

@@ -30,7 +30,8 @@ class Pins:
                 one.name: one for one in all_asked_by(asker) if one.extra and not one.exact and one.name not in told
             }
             for asked in optional.values():
-                if installed.find(asked.name) is not None and _uses(asker, asked.name):
+                found = installed.find(asked.name)
+                if found is not None and _uses(asker, asked.name) and not _chosen(installed, asker, found):
                     yield from self._compare(installed, asker, asked)
             for line in unreadable(asker):
                 yield NotChecked(
@@ -71,6 +72,16 @@ def _uses(asker: Distribution, name: str) -> bool:
     words = (f"import {module}".encode(), f"from {module}".encode())
     sources = (path for path in asker.files.names() if path.endswith(".py"))
     return any(word in content for content in map(asker.files.read, sources) for word in words)
+
+
+def _chosen(installed: Installed, asker: Distribution, found: Distribution) -> bool:
+    """Say whether another distribution asks for a range that the version is in: it was chosen, against an extra that was not."""
+    others = (one for one in installed.distributions if one is not asker)
+    asked = (one.requirement.specifier for other in others for one in asked_by(other) if one.name == found.name)
+    try:
+        return any(bool(one) and one.contains(found.version, prereleases=True) for one in asked)
+    except InvalidVersion:
+        return False
 
 
 def _metadata(asker: Distribution, line: str) -> Place:

@@ -120,11 +120,20 @@ def _added(python: PythonFiles, module: Module, builder: ast.FunctionDef) -> Ite
             place=module.place(node.lineno),
             field=_text(options.get("dest")) or next(iter(words), "").lstrip("-").replace("-", "_"),
             switch=kind in _SWITCHES and "nargs" not in options,
-            choices=_choices(python, module, options.get("choices")),
+            choices=_choices(python, module, _local(builder, options.get("choices"))),
             several="nargs" in options,
             refused=kind == _REFUSING and ("error_message" in options or always),
         )
         yield from ((word, flag) for word in words)
+
+
+def _local(builder: ast.FunctionDef, node: ast.expr | None) -> ast.expr | None:
+    """Give what a name is bound to in the function, once; the expression itself otherwise."""
+    name = node.id if isinstance(node, ast.Name) else ""
+    bound = [
+        found for one in ast.walk(builder) if isinstance(one, ast.Assign) and (found := _bound(one, name)) is not None
+    ]
+    return bound[0] if name and len(bound) == 1 else node
 
 
 def _always_refuses(node: ast.stmt) -> bool:
@@ -165,8 +174,50 @@ def _choices(python: PythonFiles, module: Module, node: ast.expr | None) -> tupl
             return (*parts[0], *parts[1]) if all(parts) else ()
         case ast.Name(id=name):
             return _constant(python, module, name)
+        # The keys of ReasoningParser.DetectorMap, with .keys() or without, as a list.
+        case ast.Call(func=ast.Name(id="list"), args=[inner]):
+            match inner:
+                case ast.Call(func=ast.Attribute(value=table, attr="keys"), args=[]):
+                    return _keys(python, module, table)
+                case _:
+                    return _keys(python, module, inner)
         case _:
             return ()
+
+
+def _keys(python: PythonFiles, module: Module, table: ast.expr) -> tuple[str, ...]:
+    """Give the keys of a table that a class of another module holds; none where one of them is not written out."""
+    match table:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            sources = (python.parsed(one) for one in _sources(module, owner))
+            held = (node for one in sources if isinstance(one, Module) for node in one.tree.body)
+            classes = (node for node in held if isinstance(node, ast.ClassDef) and node.name == owner)
+            bound = [found for one in classes for node in one.body if (found := _bound(node, name)) is not None]
+            keys = bound[0].keys if len(bound) == 1 and isinstance(bound[0], ast.Dict) else []
+            return _all_texts([one for one in keys if one is not None]) if None not in keys else ()
+        case _:
+            return ()
+
+
+def _sources(module: Module, name: str) -> Iterator[str]:
+    """Name the modules that a name is imported from."""
+    for node in ast.walk(module.tree):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and not node.level
+            and any((one.asname or one.name) == name for one in node.names)
+        ):
+            yield node.module or ""
+
+
+def _bound(node: ast.stmt, name: str) -> ast.expr | None:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=own)], value=value) if own == name:
+            return value
+        case ast.AnnAssign(target=ast.Name(id=own), value=value) if own == name:
+            return value
+        case _:
+            return None
 
 
 def _constant(python: PythonFiles, module: Module, name: str) -> tuple[str, ...]:

@@ -5,11 +5,15 @@ import re
 from collections.abc import Iterator
 
 from dayzero.audit.ports import BuildFiles
+from dayzero.core.verdict import Place
 from dayzero.engines.vllm.source import Source, UnreadableError, parse, simple_name
 
 CONFIG = "vllm/config/"
+# The whole configuration in one file: vllm 0.6.3 to 0.10.0.
+_ONE_FILE = "vllm/config.py"
 _WRAPPERS = {"Annotated", "SkipValidation"}
 _UNIONS = {"Union", "Optional"}
+_DICTS = {"dict", "Dict"}
 
 
 class ConfigFields:
@@ -17,7 +21,9 @@ class ConfigFields:
 
     def __init__(self, files: BuildFiles) -> None:
         self._files = files
-        self._paths = tuple(name for name in files.names() if name.startswith(CONFIG) and name.endswith(".py"))
+        self._paths = tuple(
+            name for name in files.names() if name == _ONE_FILE or (name.startswith(CONFIG) and name.endswith(".py"))
+        )
         self._found: dict[str, tuple[Source, ast.ClassDef]] = {}
 
     @staticmethod
@@ -54,6 +60,36 @@ class ConfigFields:
                 return self.is_boolean(simple_name(base), name)
         raise UnreadableError(f"{source.path}:{owner.lineno}: {config} has no field {name}")
 
+    def names(self, config: str) -> tuple[str, ...]:
+        """Name the fields of a config class, those of its bases in the same files included.
+
+        Raises:
+            UnreadableError: The build has no such class, or not one of its bases.
+        """
+        _, owner = self._class(config)
+        own = [name for name, _ in self.own(owner)]
+        return (*own, *(name for base in owner.bases if simple_name(base) for name in self.names(simple_name(base))))
+
+    def is_json(self, config: str, name: str) -> bool:
+        """Say whether vLLM's parser reads the value of a field as JSON: its type is a ``dict``, and nothing else.
+
+        Raises:
+            UnreadableError: The build has no such class.
+        """
+        source, owner = self._class(config)
+        found = next((annotation for own, annotation in self.own(owner) if own == name), None)
+        parts = set(_kinds(source, found)) if found is not None else set()
+        return bool(parts & _DICTS) and parts <= {*_DICTS, "None"}
+
+    def place(self, config: str) -> Place:
+        """Name where a config class stands.
+
+        Raises:
+            UnreadableError: The build has no such class.
+        """
+        source, owner = self._class(config)
+        return source.place(owner.lineno)
+
     def choices(self, config: str, name: str) -> tuple[str, ...]:
         """Give the only values that a field takes, where its type is a ``Literal`` of text; none where it takes others.
 
@@ -85,18 +121,63 @@ def _texts(source: Source, annotation: ast.expr) -> tuple[str, ...] | None:
             parts = [_texts(source, part) for part in (left, right)]
             return None if None in parts else tuple(text for part in parts if part is not None for text in part)
         case ast.Constant(value=None):
-            return ()
+            return ("None",)
         case ast.Subscript(value=ast.Name(id="Literal"), slice=inside):
             listed = inside.elts if isinstance(inside, ast.Tuple) else [inside]
-            texts = [one.value for one in listed if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-            return tuple(texts) if len(texts) == len(listed) else None
+            inner = [_literal(source, one) for one in listed]
+            return None if None in inner else tuple(text for one in inner if one is not None for text in one)
+        case ast.Subscript(value=ast.Name(id="Optional"), slice=inside):
+            found = _texts(source, inside)
+            return None if found is None else (*found, "None")
         case ast.Name(id=alias):
-            bound = (node for node in source.tree.body if isinstance(node, ast.Assign))
-            named = (node.value for node in bound if alias in map(simple_name, node.targets))
-            value = next(named, None)
+            value = _aliased(source, alias)
             return _texts(source, value) if isinstance(value, ast.Subscript) else None
         case _:
             return None
+
+
+def _literal(source: Source, node: ast.expr) -> tuple[str, ...] | None:
+    """Give the texts that one argument of ``Literal`` stands for: itself, or those of another ``Literal``."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return (text,)
+        case ast.Name():
+            return _texts(source, node)
+        case _:
+            return None
+
+
+def _aliased(source: Source, alias: str) -> ast.expr | None:
+    """Give what a module binds a name to, as a type: ``X = ...`` or ``X: TypeAlias = ...``."""
+    for node in source.tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == alias:
+                return value
+            case ast.AnnAssign(target=ast.Name(id=name), value=value) if name == alias:
+                return value
+            case _:
+                continue
+    return None
+
+
+def _kinds(source: Source, annotation: ast.expr, depth: int = 4) -> Iterator[str]:
+    """Take a type apart at its unions, and name the outermost type of each part."""
+    match annotation:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _kinds(source, left, depth)
+            yield from _kinds(source, right, depth)
+        case ast.Subscript(value=outer, slice=inner) if simple_name(outer) in _UNIONS | _WRAPPERS:
+            parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            for part in parts[:1] if simple_name(outer) in _WRAPPERS else parts:
+                yield from _kinds(source, part, depth)
+        case ast.Subscript(value=outer):
+            yield simple_name(outer)
+        case ast.Constant(value=None):
+            yield "None"
+        case ast.Name(id=alias) if depth and (value := _aliased(source, alias)) is not None:
+            yield from _kinds(source, value, depth - 1)
+        case _:
+            yield simple_name(annotation) or "another"
 
 
 def _parts(annotation: ast.expr) -> Iterator[str]:

@@ -15,6 +15,7 @@ ENGINE_ARGS = "vllm/engine/arg_utils.py"
 ENTRY_POINTS = "vllm/entrypoints/"
 BUILDER = "make_arg_parser"
 NOUN = "setting"
+_PAIRS = "nullable_kvs("
 
 _REPEATS = {"append", "extend", "append_const"}
 # Takes the parser to change defaults for the platform; no platform of the wheel adds a flag.
@@ -47,12 +48,14 @@ class Flag:
         switch: True when it takes no value.
         repeatable: True when it may be given several times.
         choices: The only values that it takes; none where it takes others, too.
+        is_json: True when its value is read as JSON.
     """
 
     place: Place
     switch: bool = False
     repeatable: bool = False
     choices: tuple[str, ...] = ()
+    is_json: bool = False
 
 
 def read_flags(files: BuildFiles) -> Mapping[str, Flag]:
@@ -141,7 +144,7 @@ class _Parser:
         self, source: Source, call: ast.Call, bindings: "_Bindings", *, owner: str
     ) -> Iterator[tuple[str, Flag]]:
         """Read one ``add_argument`` call: literal names, or one flag for each field of the class."""
-        names = [text_of(arg) for arg in call.args]
+        names = [text for arg in call.args for text in bindings.texts(arg)]
         if not all(names):
             yield from self._field_loop(source, call, bindings, owner=owner)
             return
@@ -153,6 +156,7 @@ class _Parser:
             switch=negatable or action.startswith("store_") or action == "count",
             repeatable=action in _REPEATS,
             choices=self._choices(call, bindings),
+            is_json=self._is_json(call, bindings),
         )
         for flag in flags:
             yield flag, added
@@ -170,6 +174,19 @@ class _Parser:
                 return self._fields.choices(*behind)
             case _:
                 return ()
+
+    def _is_json(self, call: ast.Call, bindings: "_Bindings") -> bool:
+        """Say whether the value is read as JSON, and in no other way: up to 0.8.5 ``a=1,b=2`` was taken, too."""
+        by_keyword = {keyword.arg: keyword.value for keyword in call.keywords}
+        if any(_PAIRS in line for line in self._engine.lines):
+            return False
+        match by_keyword:
+            case {"type": kind}:
+                return ast.unparse(kind).endswith("json.loads)") or ast.unparse(kind) == "json.loads"
+            case {None: options} if (behind := bindings.field_behind(options)) is not None and len(by_keyword) == 1:
+                return self._fields.is_json(*behind)
+            case _:
+                return False
 
     def _negatable(self, source: Source, call: ast.Call, bindings: "_Bindings") -> bool:
         """Say whether the argument is a boolean with a ``--no-`` form."""
@@ -189,7 +206,7 @@ class _Parser:
         self, source: Source, call: ast.Call, bindings: "_Bindings", *, owner: str
     ) -> Iterator[tuple[str, Flag]]:
         """Read ``add_argument(*extra, f"--{key.replace('_', '-')}", **value)`` over the fields of the class."""
-        if not (owner and bindings.reads_fields_of_its_class and _is_dashed_name(call.args[-1])):
+        if not (owner and bindings.reads_fields_of(owner) and _is_dashed_name(call.args[-1])):
             raise UnreadableError(f"{source.path}:{call.lineno}: the name of this argument is not a literal")
         for ancestor in reversed(_ancestry(source, owner)):
             for extra in ast.walk(ancestor):
@@ -249,9 +266,21 @@ class _Bindings:
     def __init__(self, function: ast.FunctionDef) -> None:
         self._classes: dict[str, str] = {}
         self._fields: dict[str, tuple[str, str]] = {}
+        self._rounds: dict[str, tuple[str | None, ...]] = {}
         for node in ast.walk(function):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                self._bind(node.targets[0].id, node.value)
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name), *_], value=value):
+                    self._bind(name, value)
+                # for flag, kind in [("--a", str), ("--b", int)]:
+                case ast.For(target=ast.Tuple(elts=[ast.Name(id=name), *_]), iter=ast.List(elts=rounds)):
+                    firsts = (one.elts[0] if isinstance(one, ast.Tuple) and one.elts else one for one in rounds)
+                    self._rounds[name] = tuple(map(text_of, firsts))
+                case _:
+                    continue
+
+    def texts(self, node: ast.expr) -> tuple[str | None, ...]:
+        """Give the text of a literal, or each text that a loop over literals binds a name to; ``None`` for any other."""
+        return self._rounds.get(node.id, (None,)) if isinstance(node, ast.Name) else (text_of(node),)
 
     def _bind(self, name: str, value: ast.expr) -> None:
         config, behind = self._class_behind(value), self.field_behind(value)
@@ -260,10 +289,9 @@ class _Bindings:
         if behind is not None:
             self._fields[name] = behind
 
-    @property
-    def reads_fields_of_its_class(self) -> bool:
-        """True when the options of ``cls`` itself are read."""
-        return "cls" in self._classes.values()
+    def reads_fields_of(self, owner: str) -> bool:
+        """True when the options of the class itself are read, as ``cls`` or by its name."""
+        return not {"cls", owner}.isdisjoint(self._classes.values())
 
     def _class_behind(self, node: ast.expr) -> str:
         match node:

@@ -54,6 +54,18 @@ class ServerArgs:
         parser.add_argument("--old", action=DeprecatedAction, error_message="gone")
         parser.add_argument("--older", action=DeprecatedAction)
         parser.add_argument("--config", type=str)
+        names = list(Parser.Names.keys())
+        parser.add_argument("--parser", choices=names)
+        parser.add_argument("--reader", choices=list(Reader.Names))
+        parser.add_argument("--writer", choices=list(Reader.Computed.keys()))
+"""
+SERVER_ARGS = "from sglang.srt.parser import Parser, Reader\n" + SERVER_ARGS
+PARSER = """
+class Parser:
+    Names: Dict[str, type] = {"kimi": A, "glm": B}
+class Reader:
+    Names = {"plain": A}
+    Computed = {name: A for name in known()}
 """
 SERVER_ARGS += """
 def check_sizes(server_args):
@@ -72,6 +84,7 @@ BUILD = distribution(
     {
         "sglang/srt/server_args.py": SERVER_ARGS,
         "sglang/srt/environ.py": ENVIRON,
+        "sglang/srt/parser.py": PARSER,
         "sglang/srt/worker.py": 'os.getenv("SGLANG_ELSEWHERE")',
         "sglang/srt/configs/k3.py": 'class K3Config:\n    model_type = "k3"\n',
         "sglang/srt/utils/common.py": "_CONFIG_REGISTRY = {}\n",
@@ -85,6 +98,9 @@ BUILD = distribution(
         (("--model", "x", "--tp", "8", "--trust-remote-code", "--sizes", "1", "2", "--config", "c"), None, ""),
         (("--kernel", "fast"), None, ""),
         (("--kern", "slow"), None, ""),
+        (("--parser", "kimi", "--reader", "plain", "--writer", "any"), None, ""),
+        (("--parser", "kimi2"), Severity.START, "--parser takes no 'kimi2', but only kimi, glm"),
+        (("--reader", "fast"), Severity.START, "but only plain"),
         (("--loud", "yes"), None, ""),
         (("--enable-tiers", "--tp", "2"), None, ""),
         (("--enable-tiers", "--tp", "1"), Severity.START, "two ranks"),

@@ -184,3 +184,18 @@ def work():
     return D.kind, D().kind
 """
     assert call(source) == ("c", "c")
+
+
+@pytest.mark.parametrize(
+    ("decorator", "answer"), [("@dataclass(frozen=True)\n", (True, False, True)), ("", (None, None, None))]
+)
+def test_two_objects_are_equal_by_the_fields_of_a_dataclass_and_else_not_known_to_be(decorator, answer):
+    source = (
+        f"from dataclasses import dataclass\n{decorator}class Inner:\n    bits: int\n"
+        f"    def __init__(self, bits):\n        self.bits = bits\n"
+        f"{decorator}class Kind:\n    inner: Inner\n    def __init__(self, inner):\n        self.inner = inner\n"
+        "class Kinds:\n    four = Kind(Inner(4))\n    eight = Kind(Inner(8))\n"
+        "def work():\n    return (Kinds.four == Kind(Inner(4)), Kinds.four == Kinds.eight, Kinds.four in [Kind(Inner(4))])\n"
+    )
+    found = call(source)
+    assert tuple(None if isinstance(one, Unknown) else one for one in found) == answer

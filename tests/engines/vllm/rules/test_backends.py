@@ -119,6 +119,34 @@ def test_without_a_gpu_the_question_stays_open(change, words):
     assert [words in one.why for one in said if isinstance(one, NotChecked)] == ([True] if words else [])
 
 
+def test_the_backends_are_found_where_older_releases_register_them():
+    new, old = "vllm/v1/attention/backends/registry.py", "vllm/attention/backends/registry.py"
+    moved = {name: text.replace("vllm.v1.attention.backends.registry", "vllm.attention.backends.registry")
+             for name, text in ENGINE.items() if name != new}  # fmt: skip
+    one = made(engine=moved | {old: ENGINE[new], "vllm/attention/__init__.py": ""})
+    choice = choose(one, layers(one)[0])
+    assert not isinstance(choice, str), choice
+    assert choice.chosen is not None
+    assert choice.chosen.name == "FAST_MLA"
+
+
+def test_a_model_that_names_its_heads_otherwise_and_has_an_encoder_has_three_kinds_of_attention():
+    whisper = DENSE | {"head_dim": None, "hidden_size": None, "num_attention_heads": None}
+    whisper |= {"d_model": 1280, "decoder_attention_heads": 20, "encoder_attention_heads": 20}
+    found = layers(made(model=whisper))
+    assert {(one.kind, one.head_size, one.heads) for one in found} == {
+        ("decoder", 64, 20),
+        ("encoder", 64, 20),
+        ("encoder_decoder", 64, 20),
+    }
+
+
+def test_an_activation_that_the_build_names_otherwise_leaves_the_experts_in_doubt():
+    chosen = choose_experts(made(model={"hidden_act": "gelu_pytorch_tanh"}))
+    assert isinstance(chosen, Experts)
+    assert not chosen.error
+
+
 def test_a_check_that_asks_for_what_is_unknown_leaves_the_backend_in_doubt():
     slow = ENGINE["vllm/backends/slow.py"].replace("    pass", "    supported_kv_cache_dtypes = torch.kinds()")
     engine = ENGINE | {"vllm/backends/slow.py": "import torch\n" + slow}

@@ -76,15 +76,21 @@ def test_expandable_segments_are_refused_beside_what_cannot_use_them(words, env,
 
 DTYPE = """
 Kind = Literal["auto", "fp8"]
+Limits: TypeAlias = dict[str, int]
 class CacheConfig:
     dtype: Kind | None = "auto"
     name: str | Kind = "x"
+    limits: Optional[Limits] = None
+    either: dict | Callable = None
 """
 CACHE = """
         cache = get_kwargs(CacheConfig)
         parser.add_argument("--kv-cache-dtype", **cache["dtype"])
         parser.add_argument("--kv-name", **cache["name"])
         parser.add_argument("--level", choices=["low", "high"])
+        parser.add_argument("--limits", **cache["limits"])
+        parser.add_argument("--either", **cache["either"])
+        parser.add_argument("--more", type=optional_type(json.loads))
 """
 _LAST = '        parser.add_argument("--max-model-len"'
 
@@ -94,6 +100,7 @@ _LAST = '        parser.add_argument("--max-model-len"'
     [
         ("--port 1", ""),
         ("--kv-cache-dtype fp8", ""),
+        ("--kv-cache-dtype None", ""),
         ("--kv-cache-dtype fp9", "--kv-cache-dtype takes no 'fp9', but only auto, fp8"),
         ("--kv_cache_dtype=fp9", "takes no 'fp9'"),
         ("--kv-name fp9", ""),
@@ -102,6 +109,14 @@ _LAST = '        parser.add_argument("--max-model-len"'
         ("--chat-tem x", ""),
         ("--port 1 --port=2", "--port is given twice"),
         ("--headless true", "--headless takes no value"),
+        ("-O3", "has no flag --optimization-level"),
+        ('--limits {"image":4}', ""),
+        ("--limits.image 4", ""),
+        ("--limits None", ""),
+        ("--limits $LIMITS", ""),
+        ("--limits image=4,audio=1", "--limits takes JSON, and 'image=4,audio=1' is none"),
+        ("--either fn", ""),
+        ("--more {a}", "--more takes JSON"),
     ],
 )
 def test_a_flag_is_held_to_the_parser_of_this_version(words, message):
@@ -111,3 +126,17 @@ def test_a_flag_is_held_to_the_parser_of_this_version(words, message):
     found = found_by(flags.RULE, engine, flags=tuple(words.split()))
     assert [one.severity for one in found] == ([Severity.START] if message else []), found
     assert all(message in one.message for one in found)
+
+
+@pytest.mark.parametrize("words", ["-O3", "-O 3", "-O.mode=3", "-O=3"])
+def test_the_flag_of_the_compilation_level_is_taken_where_it_is_one_of_its_own(words):
+    engine_text = ENGINE_TEXT.replace('"--max-model-len"', '"--compilation-config", "-O"')
+    engine = Distribution(name="vllm", version="0.10.0", requires=(), files=build(engine=engine_text))
+    assert not found_by(flags.RULE, engine, flags=tuple(words.split()))
+
+
+def test_a_release_that_takes_pairs_for_json_is_not_held_to_json():
+    engine_text = ENGINE_TEXT.replace('"--max-model-len", **model_kwargs["max_model_len"]', '"--more", type=json.loads')
+    for text, found in ((engine_text, 1), (engine_text + "\n\ndef nullable_kvs(val): ...\n", 0)):
+        engine = Distribution(name="vllm", version="0.8.5", requires=(), files=build(engine=text))
+        assert len(found_by(flags.RULE, engine, flags=("--more", "image=4"))) == found

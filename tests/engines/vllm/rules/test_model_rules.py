@@ -8,7 +8,8 @@ from dayzero.engines.vllm.rules import architecture, configuration_type
 
 REGISTRY = """
 _TEXT_GENERATION_MODELS = {"LlamaForCausalLM": ("llama", "LlamaForCausalLM")}
-_VLLM_MODELS = {**_TEXT_GENERATION_MODELS}
+_TRANSFORMERS_BACKEND_MODELS = {"TransformersForCausalLM": ("transformers", "TransformersForCausalLM")}
+_VLLM_MODELS = {**_TEXT_GENERATION_MODELS, **_TRANSFORMERS_BACKEND_MODELS}
 _PREVIOUSLY_SUPPORTED_MODELS = {"MotifForCausalLM": "0.10.2"}
 _OOT_SUPPORTED_MODELS = {"BartModel": "https://example.invalid/bart"}
 """
@@ -51,6 +52,15 @@ def test_an_architecture_is_looked_for_as_vllm_looks_for_it(name, auto_map, flag
     found = found_by(architecture.RULE, VLLM, TRANSFORMERS, model=model, flags=flags)
     assert [one.severity for one in found] == severities
     assert all(resolution in one.resolution for one in found)
+
+
+@pytest.mark.parametrize(("libraries", "flags"), [((TRANSFORMERS,), ()), ((), ()), ((), ("--trust-remote-code",))])
+def test_a_release_that_cannot_run_others_through_the_transformers_library_refuses_them(libraries, flags):
+    old = REGISTRY.replace(", **_TRANSFORMERS_BACKEND_MODELS", "")
+    engine = distribution("vllm", "0.6.3", {**FILES, "vllm/model_executor/models/registry.py": old})
+    model = {"architectures": ["SamModel"], "auto_map": AUTO}
+    (one,) = found_by(architecture.RULE, engine, *libraries, model=model, flags=flags)
+    assert (one.severity, "SamModel is not among the 1" in one.message) == (Severity.START, True)
 
 
 def test_without_the_transformers_library_an_unknown_architecture_is_not_decided():

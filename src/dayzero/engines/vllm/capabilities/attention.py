@@ -9,7 +9,7 @@ from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.expressions import shown
 from dayzero.engines.vllm.capabilities.names import imported_from
 from dayzero.engines.vllm.capabilities.situation import Situation, dtype
-from dayzero.engines.vllm.capabilities.tables import ATTENTION_ENUM, ATTENTION_REGISTRY
+from dayzero.engines.vllm.capabilities.tables import ATTENTION_ENUM, attention_registry
 from dayzero.engines.vllm.capabilities.values import (
     Bound,
     Function,
@@ -21,6 +21,12 @@ from dayzero.engines.vllm.capabilities.values import (
 
 _CUDA = "vllm.platforms.cuda"
 _FP8_KV = "fp8"
+# What most configurations call by the first name (transformers, attribute_map of WhisperConfig and of GPT2Config).
+_HEADS = ("num_attention_heads", "decoder_attention_heads", "encoder_attention_heads", "n_head")
+_DECODER = ("decoder_attention_heads",)
+# vllm 0.27.0, v1/attention/backend.py, AttentionType: of a model with an encoder, besides the decoder's own.
+_ENCODED = ("encoder", "encoder_decoder")
+_WIDTH = ("hidden_size", "d_model", "n_embd")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +41,7 @@ class Layer:
         sliding: Whether it has a window.
         sparse: Whether an indexer chooses its tokens.
         sink: Whether it has attention sinks.
+        kind: Which tokens see which, in the engine's word.
     """
 
     name: str
@@ -44,6 +51,7 @@ class Layer:
     sliding: bool = False
     sparse: bool = False
     sink: bool = False
+    kind: str = "decoder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,18 +119,21 @@ def layers(made: Situation) -> tuple[Layer, ...]:
     The head size of MLA is ``kv_lora_rank + qk_rope_head_dim`` (vllm 0.27.0, model_executor/layers/attention/mla_attention.py).
     """
     text = made.text
-    heads = max(_whole(text, "num_attention_heads") // made.degree, 1)
+    asked = _first(text, _HEADS)
+    heads = max(asked // made.degree, 1)
     sink = str(text.get("model_type")) == "gpt_oss"
     sparse = _whole(text, "index_topk") > 0
     if _whole(text, "kv_lora_rank"):
         size = _whole(text, "kv_lora_rank") + _whole(text, "qk_rope_head_dim")
         return (Layer(name="MLA", head_size=size, heads=heads, mla=True, sparse=sparse),)
-    size = _whole(text, "head_dim") or _whole(text, "hidden_size") // max(_whole(text, "num_attention_heads"), 1)
+    size = _whole(text, "head_dim") or _first(text, _WIDTH) // max(asked, 1)
     kinds = text.get("layer_types")
     types = {str(one) for one in kinds} if isinstance(kinds, list) else set()
     windowed = bool(text.get("sliding_window")) and (not types or "sliding_attention" in types)
     full = _whole(text, "global_head_dim") or size
     found = [Layer(name="full attention", head_size=full, heads=heads, sink=sink)] if not windowed or types else []
+    if made.subject.model is not None and made.subject.model.get("is_encoder_decoder", _first(text, _DECODER)):
+        found += [Layer(name=f"{one} attention", head_size=size, heads=heads, kind=one) for one in _ENCODED]
     if windowed:
         found.append(Layer(name="sliding-window attention", head_size=size, heads=heads, sliding=True, sink=sink))
     return tuple(one for one in found if one.head_size)
@@ -147,7 +158,7 @@ def choose(made: Situation, layer: Layer) -> Choice | str:
     machine = made.machine
     try:
         function = machine.from_module(_CUDA, "_get_backend_priorities")
-        registry = machine.from_module(ATTENTION_REGISTRY, ATTENTION_ENUM)
+        registry = machine.from_module(attention_registry(machine.program), ATTENTION_ENUM)
     except RaisedError as error:
         return str(error)
     if not isinstance(function, Function) or not isinstance(registry, Klass):
@@ -161,15 +172,16 @@ def choose(made: Situation, layer: Layer) -> Choice | str:
         "head_size": layer.head_size,
         "use_mm_prefix": False,
     }
-    order = machine.call(function, (), given)
+    named = {one.arg for one in function.node.args.args}
+    order = machine.call(function, (), {name: value for name, value in given.items() if name in named})
     if not isinstance(order, list) or not all(isinstance(one, Member) for one in order):
         return f"the order of attention backends depends on {shown(order)}"
     forced = _forced(made)
-    named = Member(registry, forced, _path(registry, forced)) if forced else None
+    member = Member(registry, forced, _path(registry, forced)) if forced else None
     return Choice(
         layer=layer,
         order=tuple(candidate(made, layer, one) for one in order if isinstance(one, Member)),
-        forced=candidate(made, layer, named) if named is not None else None,
+        forced=candidate(made, layer, member) if member is not None else None,
         place=function.module.place(function.node.lineno),
     )
 
@@ -216,7 +228,7 @@ def _asked(made: Situation, layer: Layer) -> Mapping[str, object]:
         "use_mm_prefix": False,
         "use_per_head_quant_scales": False,
         "device_capability": made.capability,
-        "attn_type": "decoder",
+        "attn_type": layer.kind,
         "has_sliding_window": layer.sliding,
         "use_non_causal": False,
         "use_batch_invariant": made.subject.env.get("VLLM_BATCH_INVARIANT", "0") not in {"0", ""},
@@ -293,6 +305,10 @@ def _line(klass: Klass, name: str) -> int:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
     ]
     return lines[0] if lines else klass.node.lineno
+
+
+def _first(config: Mapping[str, object], keys: tuple[str, ...]) -> int:
+    return next((found for key in keys if (found := _whole(config, key))), 0)
 
 
 def _whole(config: Mapping[str, object], key: str) -> int:

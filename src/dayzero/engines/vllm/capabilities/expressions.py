@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dayzero.audit.python_source import Module
+from dayzero.audit.python_source import Module, last_name
 from dayzero.engines.vllm.capabilities.values import (
     Bound,
     External,
@@ -314,7 +314,25 @@ def _equal(one: object, other: object) -> object:
     outside = [isinstance(value, External) for value in (one, other)]
     if any(outside) and not all(outside):
         return Unknown(f"the value of {shown(one if outside[0] else other)}", (True, False))
+    if isinstance(one, Instance) and isinstance(other, Instance) and one is not other and not one.ordered:
+        return _alike(one, other)
     return same(one, other)
+
+
+def _alike(one: Instance, other: Instance) -> object:
+    """Compare two objects: of a dataclass by its fields; else each may be the other, made once more, and is not known to be."""
+    klass = one.klass
+    doubt = Unknown("whether two objects are equal", (True, False))
+    marks = map(last_name, klass.node.decorator_list) if klass is not None and klass == other.klass else ()
+    if klass is None or "dataclass" not in marks:
+        return doubt
+    fields = [node.target for node in klass.node.body if isinstance(node, ast.AnnAssign)]
+    names = [one.id for one in fields if isinstance(one, ast.Name)]
+    pairs = [(one.fields.get(name, doubt), other.fields.get(name, doubt)) for name in names]
+    if any(isinstance(value, Unknown) for pair in pairs for value in pair):
+        return doubt
+    answers = [_equal(left, right) for left, right in pairs]
+    return False if False in answers else doubt if any(isinstance(one, Unknown) for one in answers) else True
 
 
 def _not(value: object) -> object:

@@ -211,7 +211,12 @@ def _activation(made: Situation) -> object:
     kinds = made.machine.from_module(module.name if module else _CONFIG, "MoEActivation")
     word = str(made.text.get("hidden_act") or made.text.get("hidden_activation") or "silu")
     word = "swigluoai" if made.text.get("model_type") == "gpt_oss" else word
-    return made.machine.make(kinds, (word,)) if isinstance(kinds, Klass) else Unknown("the activation")
+    if not isinstance(kinds, Klass):
+        return Unknown("the activation")
+    try:
+        return made.machine.make(kinds, (word,))
+    except RaisedError:
+        return Unknown(f"which activation the model's own code makes of {word}")
 
 
 def _routing(made: Situation) -> object:
@@ -264,6 +269,8 @@ def _answered(nothing: Experts, answer: object) -> Experts:
     match answer:
         case (Member(name=backend), Klass(node=node)):
             return replace(nothing, backend=backend, kernel=node.name)
+        case Member(name=backend):  # vllm 0.19: the class is found later
+            return replace(nothing, backend=backend)
         case Unknown(why=why):
             return replace(nothing, doubt=why)
         case _:

@@ -13,7 +13,8 @@ from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.program import Program
 from dayzero.engines.vllm.capabilities.values import Klass
 
-ATTENTION_REGISTRY = "vllm.v1.attention.backends.registry"
+# Where it stands from vllm 0.14.0 on, and before.
+_ATTENTION_REGISTRIES = ("vllm.v1.attention.backends.registry", "vllm.attention.backends.registry")
 ATTENTION_ENUM = "AttentionBackendEnum"
 EXPERTS_PACKAGE = "vllm.model_executor.layers.fused_moe"
 _EXPERTS = f"{EXPERTS_PACKAGE}.experts"
@@ -55,6 +56,12 @@ EXPERTS_CAPABILITIES = (
     "_supports_shape",
     "_supports_batch_invariance",
 )
+
+
+def attention_registry(program: Program) -> str:
+    """Name the module that registers attention backends."""
+    held = (name for name in _ATTENTION_REGISTRIES if program.module(name) is not None)
+    return next(held, _ATTENTION_REGISTRIES[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,7 @@ class Entry:
 
 def attention_backends(program: Program) -> tuple[Entry, ...]:
     """Read the attention backends that a build registers, in the order of its enumeration."""
-    found = program.top_class(f"{ATTENTION_REGISTRY}.{ATTENTION_ENUM}")
+    found = program.top_class(f"{attention_registry(program)}.{ATTENTION_ENUM}")
     if isinstance(found, str):
         return ()
     entries = []

@@ -1,6 +1,7 @@
 """Does this version of ``vllm serve`` take the flags, with these values, once each?"""
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
@@ -16,6 +17,8 @@ from dayzero.engines.vllm.settings import ENGINE_ARGS, Flag, read_flags, setting
 from dayzero.engines.vllm.source import UnreadableError
 
 _RESEMBLANCE = 0.6
+# A flag of its own up to vllm 0.11, which takes -O3 and -O.level=3; later the short form of --optimization-level.
+_LEVEL = "-O"
 
 
 class VllmFlags:
@@ -43,7 +46,7 @@ class VllmFlags:
 
     def _one(self, one: Given, known: Mapping[str, Flag], files: BuildFiles) -> Iterator[Finding]:
         name = next(iter(settings_in((one.flag,))), one.name)
-        flag = known.get(name)
+        flag = known.get(name) or (known.get(_LEVEL) if one.flag.startswith(_LEVEL) else None)
         if flag is None:
             longer = [full for full in known if full.startswith(name)]
             if len({known[full].place for full in longer}) == 1 and name.startswith("--"):
@@ -59,8 +62,23 @@ class VllmFlags:
             near = difflib.get_close_matches(one.values[0], flag.choices, n=1)
             yield self._finding(message, flag.place, f"Use {near[0] if near else flag.choices[0]}.")
 
+        elif flag.is_json and one.values and "." not in one.flag and not _is_json(one.values[0]):
+            message = f"{one.flag} takes JSON, and {one.values[0]!r} is none: vllm serve ends with a usage error"
+            yield self._finding(message, flag.place, f"Write it as JSON, or key by key: {one.flag}.KEY VALUE.")
+
     def _finding(self, message: str, place: Place, resolution: str) -> Finding:
         return Finding(self.id, Severity.START, message, place, None, resolution)
+
+
+def _is_json(word: str) -> bool:
+    """Say whether a value is JSON, or is still to be filled in by a shell or a template."""
+    if word == "None" or "$" in word or "{{" in word:
+        return True
+    try:
+        json.loads(word)
+    except ValueError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=2)
