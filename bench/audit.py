@@ -1,12 +1,15 @@
-"""Time and memory of a full audit, and how much of a wheel a range-read audit moves.
+"""What it costs that wheels enter the cache, what a full audit of them costs, and how much of a wheel a range-read audit moves.
 
-    python bench/audit.py CONFIG [ENGINE] [LIBRARY]
+    python -m bench.audit CONFIG [ENGINE LIBRARY [OTHER]]
 
-Prints the seconds and the peak memory of the whole command for vLLM with FlashInfer and the model, from what is kept here: of the
-first audit of these files, and of five after it. Memory is that of all processes of the command together, shared pages counted
-once (the sum of their proportional set sizes, looked at every 20 ms). Then the seconds of the rules with a tenth, a third and all
-of the engine's files, to see that the cost is linear in them. Then it rebuilds the engine's wheel as its index has it (what was not
-kept is filled with noise of its size), serves it on this machine, and prints the share of its bytes that an audit in ranges moves.
+Everything is fetched through dayzero's own fetch, into a cache that is empty: its seconds (of which the network is a part), its
+seconds of CPU and its peak memory come first. Then the same of the whole command for the engine with the library and the model,
+from what is kept there: of the first audit, of five after it, and of the first one beside OTHER, a release of the library that was
+fetched and that no audit has seen beside this engine. Memory is that of all processes of the command together, shared pages
+counted once (the sum of their proportional set sizes, looked at every 20 ms). Then the seconds of the rules with a tenth, a third
+and all of the engine's files, to see that the cost is linear in them. Then it rebuilds the engine's wheel as its index has it (what
+was not kept is filled with noise of its size), serves it on this machine, and prints the share of its bytes that an audit in ranges
+moves.
 
 Last, a type checker answers beside it: how long, how many errors, and whether the
 one finding that is known to be true is among them. Goals: 3 s, 400 MiB, 5 %.
@@ -40,49 +43,69 @@ from dayzero.wiring.collector import uncollected
 RUNS = 5
 LOOK_S = 0.02
 CHECKER_S = 110  # seconds that the type checker is given
+ENTER = """
+import sys
+from dayzero.wiring.audit import Builds, Question
+Builds(Question(engine=sys.argv[1], beside=tuple(sys.argv[2:]), env={}), print).subject(None, None, ())
+"""
 SHARES = (0.1, 0.33, 1.0)
 
 
-def whole(config: str, engine: str, library: str) -> None:
-    """Time the command, process and all: the first audit of these files, and those after it."""
-    command = [sys.executable, "-m", "dayzero", "audit", config, "--engine", engine, "--with", library]
-    command += ["--system", "8xb300", "--offline", "--output-format", "json"]
-    with tempfile.TemporaryDirectory() as cache:
-        (Path(cache) / "kept").symlink_to(index(offline=True).packs)  # the wheels are kept, what surveys came to is not
-        environment = {**os.environ, "DAYZERO_CACHE": cache}
-        first, *again = [timed(command, environment) for _ in range(1 + RUNS)]
-    seconds, cpu, peak, verdict = first
-    print(f"first audit of these files: {seconds:.2f} s, {cpu:.2f} s of CPU, {peak:.0f} MiB: {verdict}")
+def entered(*specs: str) -> None:
+    """Fetch an engine and what stands beside it into the cache, and print what that costs."""
+    seconds, cpu, peak, _ = timed([sys.executable, "-c", ENTER, *specs])
+    print(f"entering the cache: {seconds:.1f} s, {cpu:.1f} s of CPU, {peak:.0f} MiB: {' '.join(specs)}")
+
+
+def whole(config: str, engine: str, library: str, other: str) -> None:
+    """Time the command, process and all: the first audit of these files, those after it, and the first beside another library."""
+    command = [sys.executable, "-m", "dayzero", "audit", config, "--engine", engine]
+    rest = ["--system", "8xb300", "--offline", "--output-format", "json"]
+    first, *again = [timed([*command, "--with", library, *rest]) for _ in range(1 + RUNS)]
     every = [one[0] for one in again]
+    print(f"first audit of these files: {line_of(first)}")
     print(
         f"again: {min(every):.2f} s best, {max(every):.2f} s worst of {RUNS}, {min(one[1] for one in again):.2f} s of CPU, "
-        f"{max(one[2] for one in again):.0f} MiB: {' '.join({one[3] for one in again})}"
+        f"{max(one[2] for one in again):.0f} MiB: {' '.join({verdict_in(one[3]) for one in again})}"
     )
+    index(offline=False).fetch(Requirement(other))
+    print(f"first beside {other}: {line_of(timed([*command, '--with', other, *rest]))}")
 
 
-def timed(command: list[str], environment: dict[str, str]) -> tuple[float, float, float, str]:
-    """Run one audit: its seconds, its seconds of CPU, its peak memory in MiB, and its verdict."""
+def line_of(measured: tuple[float, float, float, bytes]) -> str:
+    """Write one measured audit."""
+    seconds, cpu, peak, said = measured
+    return f"{seconds:.2f} s, {cpu:.2f} s of CPU, {peak:.0f} MiB: {verdict_in(said)}"
+
+
+def verdict_in(said: bytes) -> str:
+    """Read the verdict in what an audit said."""
+    return str(json.loads(said)["verdict"])
+
+
+def timed(command: list[str]) -> tuple[float, float, float, bytes]:
+    """Run one command: its seconds, its seconds of CPU, its peak memory in MiB, and what it said."""
     peak, ended = 0.0, 0
     with tempfile.TemporaryFile() as said:
         begun = time.perf_counter()
-        running = subprocess.Popen(command, stdout=said, stderr=subprocess.DEVNULL, env=environment)  # noqa: S603
+        running = subprocess.Popen(command, stdout=said, stderr=subprocess.DEVNULL)  # noqa: S603
         while not ended:
-            peak = max(peak, sum(map(held_mib, (running.pid, *children_of(running.pid)))))
+            peak = max(peak, sum(map(held_mib, (running.pid, *below(running.pid)))))
             time.sleep(LOOK_S)
             ended, status, used = os.wait4(running.pid, os.WNOHANG)
         running.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.perf_counter() - begun
         said.seek(0)
-        verdict = str(json.load(said)["verdict"])
-    return seconds, used.ru_utime + used.ru_stime, peak, verdict
+        return seconds, used.ru_utime + used.ru_stime, peak, said.read()
 
 
-def children_of(process: int) -> tuple[int, ...]:
-    """Name the processes that a process has begun."""
+def below(process: int) -> tuple[int, ...]:
+    """Name the processes that a process has begun, and those that they have."""
     try:
-        return tuple(map(int, Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()))
+        own = tuple(map(int, Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()))
     except OSError:
         return ()
+    return (*own, *(one for child in own for one in below(child)))
 
 
 def held_mib(process: int) -> float:
@@ -194,6 +217,7 @@ def beside(config: str, engine: str, library: str, finding: str) -> None:
         library: A version of a library that lacks something the engine needs.
         finding: ``FILE:LINE`` of the engine that is known to fail with it.
     """
+    entered(engine, library)  # what is kept already costs nothing
     command = ["audit", config, "--engine", engine, "--with", library, "--offline", "--output-format", "json"]
     begun = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "dayzero", *command], capture_output=True, text=True, check=False)  # noqa: S603
@@ -233,9 +257,13 @@ def beside(config: str, engine: str, library: str, finding: str) -> None:
 
 
 if __name__ == "__main__":
-    CONFIG = sys.argv[1]
-    ENGINE, LIBRARY = sys.argv[2:4] or ("vllm==0.27.0", "flashinfer-python==0.6.16.post3")
-    whole(CONFIG, ENGINE, LIBRARY)
-    linear(CONFIG, ENGINE, LIBRARY)
-    ranged(CONFIG, ENGINE)
-    beside(CONFIG, "vllm==0.27.0", "flashinfer-python==0.6.14", "vllm/model_executor/warmup/kernel_warmup.py:236")
+    CONFIG, *GIVEN = sys.argv[1:]
+    KNOWN = ("vllm==0.27.0", "flashinfer-python==0.6.16.post3", "flashinfer-python==0.6.14")
+    ENGINE, LIBRARY, OTHER = (*GIVEN, *KNOWN[len(GIVEN) :])
+    with tempfile.TemporaryDirectory() as CACHE:
+        os.environ["DAYZERO_CACHE"] = CACHE
+        entered(ENGINE, LIBRARY)
+        whole(CONFIG, ENGINE, LIBRARY, OTHER)
+        linear(CONFIG, ENGINE, LIBRARY)
+        ranged(CONFIG, ENGINE)
+        beside(CONFIG, KNOWN[0], KNOWN[2], "vllm/model_executor/warmup/kernel_warmup.py:236")

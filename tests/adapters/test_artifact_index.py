@@ -30,7 +30,8 @@ def test_a_version_is_fetched_once_and_then_needs_no_index(tmp_path, shelf):
     for wheel in shelf.glob("*.whl"):
         wheel.unlink()
     offline = IndexStore(tmp_path / "cache", sys.executable, offline=True)
-    assert offline.fetch(Requirement("vllm==0.26.0")) == kept
+    again = offline.fetch(Requirement("vllm==0.26.0"))
+    assert (again, again.fetched, kept.fetched) == (kept, False, True)
     assert offline.kept_versions("vllm") == ("0.26.0",)
 
 

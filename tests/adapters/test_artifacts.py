@@ -1,5 +1,6 @@
 """Wheels, sdists, folders, environments and checkouts as what is installed, and what is wrong with some of them."""
 
+import os
 import struct
 import tempfile
 import zipfile
@@ -16,6 +17,7 @@ from dayzero.adapters.artifact_open import open_given
 from dayzero.adapters.artifact_pack import PackedFiles, packed
 from dayzero.adapters.artifact_zip import ZipFiles
 from dayzero.audit.dynamic_symbols import read_symbols
+from dayzero.audit.ports import DigestedFiles, SearchedFiles
 from dayzero.core.errors import InputError, IntegrityError
 
 LIBRARY = shared_object(exports=["launch"], undefined=["at_empty"], needed=["libtorch.so"], versions=["GLIBC_2.34"])
@@ -139,6 +141,52 @@ def test_an_environment_is_each_distribution_with_its_own_files(tmp_path):
     first, second = open_given(tmp_path / "venv", tmp_path / "packs")
     assert [str(first), str(second)] == ["a==1", "b==1"]
     assert "b/__init__.py" not in first.files.names()
+
+
+def installed(tmp_path):
+    """An environment with one distribution, and its module."""
+    site = tmp_path / "venv" / "lib" / "python3.12" / "site-packages"
+    with zipfile.ZipFile(make_wheel(tmp_path, "a", "1", {"a/b.py": "x = 1\n", "a/data.json": "{}"})) as archive:
+        archive.extractall(site)
+    (one,) = open_given(tmp_path / "venv", tmp_path / "packs")
+    return one.files, site / "a" / "b.py"
+
+
+def edited(path):
+    """Change a file to another text of the same length, and give it back its times."""
+    before = path.stat()
+    path.write_text("x = 2\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize(
+    ("change", "seen"),
+    [
+        (edited, True),
+        (lambda path: path.unlink(), True),
+        (lambda path: path.with_name("data.json").write_text("[]"), False),
+        (lambda path: path.touch(), False),
+    ],
+    ids=["same size and times", "gone", "no Python", "times alone"],
+)
+def test_an_environment_that_was_changed_by_hand_is_another_one(tmp_path, change, seen):
+    files, path = installed(tmp_path)
+    before = files.digest
+    change(path)
+    (again,) = open_given(tmp_path / "venv", tmp_path / "packs")
+    assert isinstance(files, DigestedFiles)
+    assert not isinstance(files, SearchedFiles)
+    assert (again.files.digest != before) == seen
+
+
+def test_what_is_digested_of_an_environment_is_what_is_read_of_it(tmp_path):
+    files, path = installed(tmp_path)
+    digest = files.digest
+    edited(path)
+    assert files.read("a/b.py") == b"x = 1\n"
+    (again,) = open_given(tmp_path / "venv", tmp_path / "packs")
+    assert again.files.digest != digest
 
 
 def test_a_checkout_is_named_by_its_commit(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from dayzero.adapters.survey_file import SurveyFolder
 from dayzero.audit.model import KeptSurvey
 
-SURVEY = KeptSurvey(lacking=("eng.bad",), probing=(), unread=("eng.torn",), found="ab")
+SURVEY = KeptSurvey(lacking=("eng.bad",), probing=(), unread=("eng.torn",), found="ab", within={"eng.bad": (3, 9)})
 
 
 def folder(path: Path, said: list[str], reader: str = "reader") -> SurveyFolder:

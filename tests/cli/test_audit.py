@@ -7,6 +7,7 @@ import pytest
 from tests.simulators.wheels import make_wheel
 
 from dayzero.cli.main import run
+from dayzero.wiring.audit import Builds, Question
 
 MODELS = "vllm/model_executor/models/registry.py"
 PARSER = "def make_arg_parser(parser):\n    parser.add_argument('--port')\n    return parser\n"
@@ -165,6 +166,33 @@ def test_the_first_release_is_found_through_the_index_and_a_damaged_one_is_named
     assert run([*words, "--since", "0.5.17"]) == 0
     assert json.loads(capsys.readouterr().out)["without"] == ""
     assert run([*words, "--since", "no version"]) == 2
+
+
+def test_what_is_fetched_is_surveyed_before_it_is_audited_and_what_is_kept_is_not_surveyed_again(folder, monkeypatch):
+    registered = "import flashinfer\nEntryClass = [KimiK3ForConditionalGeneration]\n"
+    asking = registered + "def serve(x):\n    y = x\n    return flashinfer.run(y)\n"
+    sglang(folder, text=asking, requires=["flashinfer-python==0.6.14"])
+    for version in ("0.6.14", "0.6.15"):
+        make_wheel(
+            folder / "w", "flashinfer-python", version, {"flashinfer/__init__.py": "def run(x):\n    return x\n"}
+        )
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder / "w"))
+    said: list[str] = []
+
+    def gathered(*beside: str) -> list[str]:
+        Builds(Question(engine="sglang==0.5.16", beside=beside, env={}), said.append).subject(None, None, ())
+        return sorted(one.name for one in (folder / "cache" / "surveys").iterdir())
+
+    first = gathered()
+    assert said.count("surveying what was fetched") == 1
+    assert gathered() == first
+    assert said.count("surveying what was fetched") == 1
+    before = {one: one.stat().st_mtime_ns for one in (folder / "cache" / "surveys").iterdir()}
+    assert audit(folder, "--engine", "sglang==0.5.16", "--offline") == 0
+    assert {one: one.stat().st_mtime_ns for one in (folder / "cache" / "surveys").iterdir()} == before
+    assert set(gathered("flashinfer-python==0.6.15")) > set(first)
+    assert said.count("surveying what was fetched") == 2
 
 
 def truncated(folder) -> str:

@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -36,12 +36,14 @@ class Kept:
         version: Its version.
         pack: The archive, under the digest of the file that it was made from.
         file: Name of that file.
+        fetched: Whether it was fetched just now; what is kept is the same either way.
     """
 
     name: str
     version: str
     pack: Path
     file: str
+    fetched: bool = field(default=False, compare=False)
 
 
 class IndexStore:
@@ -91,7 +93,7 @@ class IndexStore:
                 "pack": pack.name,
             }
         write_whole(note, json.dumps(document).encode())
-        return Kept(name, version, pack, wheel.name)
+        return Kept(name, version, pack, wheel.name, fetched=True)
 
     def versions(self, name: str) -> tuple[str, ...]:
         """List the versions that the index offers, newest first, pre-releases left out.

@@ -1,11 +1,13 @@
 """Open what somebody gives as installed: a wheel, an sdist, a folder of wheels, an environment, a source checkout."""
 
 import csv
+import hashlib
 import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from email.parser import BytesParser
+from functools import cached_property
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -15,6 +17,7 @@ from dayzero.audit.installed import Distribution
 from dayzero.audit.ports import BuildFiles
 from dayzero.core.errors import InputError
 
+_PYTHON = ".py"
 _ARCHIVES = (".whl", ".tar.gz")
 _SOURCE_FOLDERS = ("src/", "python/")
 _NOT_SOURCE = {"build", "dist", "node_modules", "venv", "__pycache__"}
@@ -23,7 +26,9 @@ _REQUIREMENTS = ("requirements/cuda.txt", "requirements-cuda.txt", "requirements
 
 
 class FolderFiles:
-    """Some files below a folder. Implements ``audit.ports.BuildFiles``.
+    """Some files below a folder. Implements ``audit.ports.DigestedFiles``.
+
+    A Python file is read once: what is digested is what everybody sees of it, whatever is written to the folder meanwhile.
 
     Args:
         artifact: Distribution and version.
@@ -35,6 +40,7 @@ class FolderFiles:
         self._artifact = artifact
         self._folder = folder
         self._paths = paths
+        self._held: dict[str, bytes | None] = {}
 
     @property
     def artifact(self) -> str:
@@ -45,16 +51,36 @@ class FolderFiles:
         """List the files as they are installed."""
         return tuple(self._paths)
 
+    @cached_property
+    def digest(self) -> str:
+        """Digest the names of all files, and of its Python files each byte: neither sizes nor times nor ``RECORD`` are believed."""
+        digest = hashlib.sha256(repr((self._artifact, self.names())).encode())
+        for name in (one for one in self._paths if one.endswith(_PYTHON)):
+            content = self._once(name)
+            digest.update(b"unread" if content is None else hashlib.sha256(content).digest())
+        return digest.hexdigest()
+
     def read(self, name: str) -> bytes:
         """Read one file whole.
 
         Raises:
             InputError: It cannot be read.
         """
+        content = self._once(name) if name.endswith(_PYTHON) else self._content(name)
+        if content is None:
+            raise InputError(f"{self._artifact}: {name} cannot be read", hint="Make it readable.")
+        return content
+
+    def _once(self, name: str) -> bytes | None:
+        if name not in self._held:
+            self._held[name] = self._content(name)
+        return self._held[name]
+
+    def _content(self, name: str) -> bytes | None:
         try:
             return (self._folder / self._paths[name]).read_bytes()
-        except (OSError, KeyError) as error:
-            raise InputError(f"{self._artifact}: {name} cannot be read", hint="Make it readable.") from error
+        except (OSError, KeyError):
+            return None
 
 
 def with_metadata(files: BuildFiles) -> Distribution:

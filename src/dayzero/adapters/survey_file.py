@@ -10,7 +10,7 @@ from dayzero.adapters.disk import write_whole
 from dayzero.audit.model import KeptSurvey
 from dayzero.core.errors import RemoteError
 
-_SCHEMA = "dayzero/survey/v1"
+_SCHEMA = "dayzero/survey/v2"
 
 
 class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import msgspec
 
-from dayzero.audit.model import KeptSurvey
+from dayzero.audit.model import HalfSurvey
 
 _CORES = 2
 
@@ -14,7 +14,7 @@ _CORES = 2
 class ForkedSurvey:
     """Forks once a survey. The process holds what this one has read so far, and hands back in few words what it found."""
 
-    def begin(self, work: Callable[[], KeptSurvey]) -> Callable[[], KeptSurvey] | None:
+    def begin(self, work: Callable[[], HalfSurvey]) -> Callable[[], HalfSurvey] | None:
         """Begin; ``None`` where there is no second core.
 
         Threads of this process are left behind; a survey takes no lock that one of them might hold. Should the new process
@@ -29,19 +29,28 @@ class ForkedSurvey:
         os.close(writing)
         return lambda: _awaited(child, reading) or work()
 
+    def ahead(self, work: Callable[[], object]) -> None:
+        """Work in a new process, and wait: what it keeps is on disk then, and its memory is free."""
+        child = os.fork()
+        if not child:
+            with suppress(BaseException):
+                work()
+            os._exit(0)
+        os.waitpid(child, 0)
 
-def _answer(writing: int, work: Callable[[], KeptSurvey]) -> None:
+
+def _answer(writing: int, work: Callable[[], HalfSurvey]) -> None:
     """Work and answer in the new process, which ends here: nothing of its parent's is flushed or cleaned up twice."""
     with suppress(BaseException), os.fdopen(writing, "wb") as pipe:
         pipe.write(msgspec.json.encode(work()))
     os._exit(0)
 
 
-def _awaited(child: int, reading: int) -> KeptSurvey | None:
+def _awaited(child: int, reading: int) -> HalfSurvey | None:
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
     try:
-        return msgspec.json.decode(said, type=KeptSurvey)
+        return msgspec.json.decode(said, type=HalfSurvey)
     except msgspec.DecodeError:
         return None

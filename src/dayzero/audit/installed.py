@@ -17,7 +17,7 @@ from dayzero.core.errors import DayzeroError, InputError
 from dayzero.core.verdict import Place
 
 _LARGEST_BYTES = 16 << 20
-_MOST_WHOLE_BYTES = 1 << 20  # of text; its syntax takes some forty times that
+_MOST_WHOLE_BYTES = 3 << 18  # of text; its syntax takes some forty times that
 _Answer = TypeVar("_Answer")
 
 

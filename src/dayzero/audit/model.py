@@ -1,6 +1,7 @@
 """Facts read from a build, the questions put to them, and the report."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dayzero.core.verdict import Place, Verdict
@@ -91,16 +92,31 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptSurvey:
-    """Where a survey found something.
+    """Where a survey found something, or could.
 
     Attributes:
         lacking: The modules that ask for what is not there.
         probing: The modules with a probe that is false.
         unread: The modules that cannot be parsed, those that are asked, too.
-        found: Digest of what was found there.
+        found: Digest of what was found there; ``""`` where this says only where to look.
+        within: Of a lacking module, the lines of the functions that ask so, 1-based; all where the module is not named here.
     """
 
     lacking: tuple[str, ...]
     probing: tuple[str, ...]
     unread: tuple[str, ...]
     found: str
+    within: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HalfSurvey:
+    """What a survey of some of an asker's modules came to.
+
+    Attributes:
+        found: Where it found something.
+        outline: Where one with other versions of what is asked could: nothing else there rests on them.
+    """
+
+    found: KeptSurvey
+    outline: KeptSurvey

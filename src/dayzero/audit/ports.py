@@ -4,7 +4,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Protocol, runtime_checkable
 
-from dayzero.audit.model import Facts, KeptSurvey
+from dayzero.audit.model import Facts, HalfSurvey, KeptSurvey
 
 
 class BuildFiles(Protocol):
@@ -25,13 +25,18 @@ class BuildFiles(Protocol):
 
 
 @runtime_checkable
-class SearchedFiles(BuildFiles, Protocol):
-    """The files of a build whose Python files can be searched without reading each; reading one again is cheap, too."""
+class DigestedFiles(BuildFiles, Protocol):
+    """The files of a build that are told from any other by a digest."""
 
     @property
     def digest(self) -> str:
-        """Digest of their content."""
+        """Digest of all that is asked of them by the modules they hold: their names, and the bytes of the Python files."""
         ...
+
+
+@runtime_checkable
+class SearchedFiles(DigestedFiles, Protocol):
+    """The files of a wheel or sdist, whose Python files can be searched without reading each; reading one again is cheap, too."""
 
     def holding(self, word: bytes) -> AbstractSet[str]:
         """Name the Python files that hold a word, and those that cannot be read."""
@@ -53,7 +58,7 @@ class Surveys(Protocol):
 class Aside(Protocol):
     """Lets one piece of work be done beside another."""
 
-    def begin(self, work: Callable[[], KeptSurvey]) -> Callable[[], KeptSurvey] | None:
+    def begin(self, work: Callable[[], HalfSurvey]) -> Callable[[], HalfSurvey] | None:
         """Begin, and give what waits for the outcome; ``None`` where there is nobody beside."""
         ...
 

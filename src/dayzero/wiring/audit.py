@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from dayzero.audit.finding import NotChecked
 from dayzero.audit.installed import Distribution, Installed
 from dayzero.audit.known_walls import with_advisories
 from dayzero.audit.model import FactTable
+from dayzero.audit.python.study import survey
 from dayzero.audit.report import Audited, audited
 from dayzero.audit.requirements import asked_by
 from dayzero.audit.rules import Rule, Subject
@@ -207,6 +208,7 @@ class Builds:
         self._progress = progress
         self._surveys = SurveyFolder(cache_folder() / "surveys", _surveyor(), progress)
         self._missing: list[NotChecked] = []
+        self._fetched = False
         self._installed: dict[bool, Installed] = {}
 
     @property
@@ -234,7 +236,7 @@ class Builds:
             RemoteError: The index or a server did not deliver something that was named.
             IntegrityError: A wheel holds another file than it lists.
         """
-        installed = self._for(model)
+        installed = self._surveyed(self._for(model))
         return Subject(
             installed=installed,
             engine=installed.engine.name,
@@ -260,6 +262,15 @@ class Builds:
             others = {one.name: one for one in plain.others} | self._transformers(plain.engine)
             self._installed[True] = replace(plain, others=tuple(others.values()))
         return self._installed[True]
+
+    def _surveyed(self, installed: Installed) -> Installed:
+        """Survey at once where something was fetched just now: then its first audit has no more to do than a later one."""
+        if self._fetched:
+            self._fetched = False
+            self._progress("surveying what was fetched")
+            alone = replace(installed, aside=None)  # two at once beside this process would hold too much
+            ForkedSurvey().ahead(partial(survey, alone))
+        return installed
 
     def _with_frozen(self, engine: Distribution, others: dict[str, Distribution]) -> Installed:
         for name, version in self._frozen.items():
@@ -292,6 +303,7 @@ class Builds:
             except InvalidRequirement as error:
                 raise InputError(f"{spec}: {error}", hint="Write NAME==VERSION.") from error
             kept = self._store.fetch(requirement)
+            self._fetched = self._fetched or kept.fetched
             return (with_metadata(PackedFiles(f"{kept.name} {kept.version}", kept.pack)),)
         return open_given(Path(spec), self._store.packs)
 

@@ -11,7 +11,7 @@ from tests.audit.python.packages import Files, findings, pair
 from dayzero.audit import installed as files_installed
 from dayzero.audit.finding import Finding
 from dayzero.audit.installed import Installed
-from dayzero.audit.model import KeptSurvey
+from dayzero.audit.model import HalfSurvey, KeptSurvey
 from dayzero.audit.python import kept_survey
 
 ENGINE = {
@@ -76,7 +76,7 @@ def test_the_second_survey_finds_the_same_and_parses_no_module_that_was_clean() 
     parsed = again.python._parsed  # noqa: SLF001  (what was parsed)
     assert "eng.bad" in parsed
     assert "eng.good" not in parsed
-    assert kept[next(iter(kept))].lacking == ("eng.bad", "eng.call")
+    assert next(one.lacking for one in kept.values() if one.found) == ("eng.bad", "eng.call")
 
 
 def test_other_content_is_another_survey() -> None:
@@ -86,13 +86,16 @@ def test_other_content_is_another_survey() -> None:
     assert any("gone_too" in one.message for one in other)
 
 
-@pytest.mark.parametrize("kept_as", [{"lacking": ("eng.good",)}, {"probing": ()}, {"unread": ()}, {"found": "other"}])
+@pytest.mark.parametrize(
+    "kept_as",
+    [{"lacking": ("eng.good",)}, {"probing": ()}, {"unread": ()}, {"found": "other"}, {"within": {"eng.bad": ()}}],
+)
 def test_what_is_kept_and_does_not_come_out_again_is_not_believed(kept_as: dict[str, object]) -> None:
     kept = Kept()
     first, _ = said(searched(kept))
     right = dict(kept)
     for key, survey in right.items():
-        kept[key] = replace(survey, **kept_as)
+        kept[key] = replace(survey, **kept_as) if survey.found else survey
     assert said(searched(kept))[0] == first
     assert kept == right
 
@@ -116,10 +119,10 @@ class Beside:
 
     def __init__(self, *, free: bool = True) -> None:
         self._free = free
-        self.told: list[KeptSurvey] = []
+        self.told: list[HalfSurvey] = []
 
-    def begin(self, work: Callable[[], KeptSurvey]) -> Callable[[], KeptSurvey] | None:
-        def waited() -> KeptSurvey:
+    def begin(self, work: Callable[[], HalfSurvey]) -> Callable[[], HalfSurvey] | None:
+        def waited() -> HalfSurvey:
             self.told.append(work())
             return self.told[-1]
 
@@ -145,15 +148,16 @@ def test_two_halves_find_what_the_whole_does(monkeypatch: pytest.MonkeyPatch, si
     assert findings(second) == findings(first)
     assert halves == whole
     assert len(beside.told) == (free and size < 1 << 20)
-    assert all(set(one.lacking) < {"eng.bad", "eng.call", "eng.z"} for one in beside.told)
+    assert all(set(one.found.lacking) < {"eng.bad", "eng.call", "eng.z"} for one in beside.told)
 
 
 def test_what_the_other_half_does_not_tell_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_survey, "_WORTH_BYTES", 1)
 
     class Silent(Beside):
-        def begin(self, _: Callable[[], KeptSurvey]) -> Callable[[], KeptSurvey] | None:
-            return lambda: KeptSurvey(lacking=(), probing=(), unread=(), found="")
+        def begin(self, _: Callable[[], HalfSurvey]) -> Callable[[], HalfSurvey] | None:
+            nothing = KeptSurvey(lacking=(), probing=(), unread=(), found="")
+            return lambda: HalfSurvey(found=nothing, outline=nothing)
 
     made = pair(LATE, TORN_LIBRARY)
     said = findings(Installed(engine=made.engine, others=made.others, aside=Silent()))

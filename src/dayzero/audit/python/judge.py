@@ -23,10 +23,10 @@ from dayzero.audit.python.conditions import (
     words_of,
 )
 from dayzero.audit.python.context import Condition, Context, is_constant
+from dayzero.audit.python.lack import Keyword, Lack
 from dayzero.audit.python.reach import Way
 from dayzero.audit.python.signatures import Misfit
 from dayzero.audit.python.study import Study, at_own_pin, stands_in, wanted
-from dayzero.audit.python.survey import Keyword, Lack
 from dayzero.audit.python.values import Absent, FunctionValue
 from dayzero.audit.python_source import last_name, nodes_of
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from dayzero.audit.python.bindings import FUNCTIONS
 from dayzero.audit.python.gates import Gates
-from dayzero.audit.python.scope import Scope
 from dayzero.audit.python.values import Absent, FunctionValue
 from dayzero.audit.python.world import World
 from dayzero.audit.python_source import Definition, Module, last_name
@@ -42,16 +41,17 @@ def closed_lanes(world: World, gates: Gates, packages: frozenset[str], speaking:
         speaking: Its modules that speak of the libraries.
     """
     for name in speaking:
-        scope = world.scope(name) if _PROBING.search(world.python.read(name)) else None
-        for definition in _probes(scope) if scope else ():
+        for definition in probes(world, name):
             gates.lost.clear()
             if gates.function(FunctionValue(definition)) is False and gates.lost:
                 yield Lane(definition, gates.lost[-1], tuple(_askers(world, packages, definition))[:_MOST_ASKERS])
 
 
-def _probes(scope: Scope) -> Iterator[Definition]:
-    for statement in scope.module.tree.body:
-        if isinstance(statement, FUNCTIONS) and _ANSWERS.search(statement.name):
+def probes(world: World, module: str) -> Iterator[Definition]:
+    """Give the probes of a module: its functions that ask for something and are named so."""
+    scope = world.scope(module) if _PROBING.search(world.python.text(module)) else None
+    for statement in scope.module.tree.body if scope else ():
+        if scope and isinstance(statement, FUNCTIONS) and _ANSWERS.search(statement.name):
             definition = scope.inner(statement).definition()
             if definition:
                 yield definition

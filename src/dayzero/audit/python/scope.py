@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dayzero.audit.python.bindings import Binding, Definer, Function, by_name
+from dayzero.audit.python.rests import Kept
 from dayzero.audit.python.values import Value
 from dayzero.audit.python_source import Definition, Module, statements_of
 
@@ -19,7 +20,7 @@ class Names:
 
     def __init__(self, body: list[ast.stmt]) -> None:
         self._body = body
-        self.answers: dict[str, Value | None] = {}
+        self.answers: Kept[str, Value | None] = {}
         self.inside: dict[int, Scope] = {}
 
     @cached_property

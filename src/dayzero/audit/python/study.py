@@ -14,11 +14,11 @@ from dayzero.audit.python.context import caught_by
 from dayzero.audit.python.defaults import Defaults
 from dayzero.audit.python.gates import Gates
 from dayzero.audit.python.kept_survey import Asking, surveyed
+from dayzero.audit.python.lack import Lack
 from dayzero.audit.python.lanes import Lane
 from dayzero.audit.python.loads import Loads
 from dayzero.audit.python.reach import Reach, startup_of
 from dayzero.audit.python.scope import Scope
-from dayzero.audit.python.survey import Lack
 from dayzero.audit.python.world import World
 from dayzero.audit.python_source import nodes_of
 from dayzero.core.verdict import Place
@@ -81,6 +81,12 @@ def plugin_studies(installed: Installed) -> tuple[Study, ...]:
     asking = re.compile(rb"\b(?:import|from)[ \t]+(?:" + tops + rb""")\b|["'](?:""" + tops + rb""")[.:"']""")
     studies = (_study(installed, other, targets, asking) for other in installed.others if targets)
     return tuple(study for study in studies if study.speaking)
+
+
+def survey(installed: Installed) -> None:
+    """Study all that the rules will, for the sake of what is kept of it."""
+    engine_study(installed)
+    plugin_studies(installed)
 
 
 def at_own_pin(asker: Distribution, library: Distribution) -> bool:

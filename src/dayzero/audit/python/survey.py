@@ -2,15 +2,16 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeGuard
 
 from dayzero.audit.python.bindings import FUNCTIONS, Definer
 from dayzero.audit.python.context import Condition, Context, caught_by, exclude, leaves, suppressed
 from dayzero.audit.python.evaluate import value_of
+from dayzero.audit.python.lack import Keyword, Lack
 from dayzero.audit.python.scope import Scope
-from dayzero.audit.python.signatures import Arguments, Misfit, misfit
+from dayzero.audit.python.signatures import Arguments, misfit
 from dayzero.audit.python.values import (
     Absent,
     Choice,
@@ -25,58 +26,10 @@ from dayzero.audit.python.values import (
 )
 from dayzero.audit.python.world import World, import_source
 from dayzero.audit.python_source import Module, last_name, nodes_of, statements_of
-from dayzero.core.verdict import Place
 
 _STORED = re.compile(rb"\.([A-Za-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
 _IGNORED = re.compile(r"#\s*(?:type|pyright|ty):\s*ignore\b")
 _PROBES = {"hasattr", "getattr", "find_spec", "supports_kw", "signature"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Keyword:
-    """An argument by name: where it is added, under what."""
-
-    name: str
-    context: Context
-    line: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lack:
-    """One place that asks for what is not there.
-
-    Attributes:
-        what: What is absent, or why the call does not fit.
-        context: What stands around it.
-        line: Its line, 1-based.
-        raised: The exception that Python raises there.
-        keywords: For a call: those that are not taken, with what they stand under.
-    """
-
-    what: Absent | Misfit
-    context: Context
-    line: int
-    raised: str
-    keywords: tuple[Keyword, ...] = ()
-
-    @property
-    def module(self) -> Module:
-        """The file that asks."""
-        return self.context.scope.module
-
-    @property
-    def place(self) -> Place:
-        """Name the line that asks."""
-        return self.module.place(self.line)
-
-    @property
-    def words(self) -> frozenset[str]:
-        """The names that a guard would have to speak of."""
-        match self.what:
-            case Absent(name=name):
-                return frozenset({name, name.rpartition(".")[2]})
-            case Misfit(unexpected=unexpected, missing=missing):
-                return frozenset(unexpected or missing)
 
 
 _Block: TypeAlias = list[ast.stmt]
@@ -89,11 +42,19 @@ class Survey:
     Args:
         world: Where names are looked up.
         targets: Top-level packages that are asked; what is asked of others is not looked at.
+        within: Lines of the functions that are walked; ``None`` for all. What stands in no function is walked in any case.
+        lacks: What the module lacks.
+        lacking: Lines of the functions in which something is lacking.
+        resting: Lines of the functions in which anything rests on other distributions: no other one can lack something.
     """
 
     world: World
     targets: frozenset[str]
+    within: Collection[int] | None = None
     lacks: list[Lack] = field(default_factory=list)
+    lacking: list[int] = field(default_factory=list)
+    resting: list[int] = field(default_factory=list)
+    _outside: bool = True
     _contexts: dict[int, Context] = field(default_factory=dict)
     _stored: frozenset[str] = frozenset()
     _narrowing: dict[int, tuple[ast.Call, ...]] = field(default_factory=dict)
@@ -152,6 +113,15 @@ class Survey:
                     self._parts(child, context)
 
     def _definer(self, node: Definer, context: Context) -> None:
+        if not (self._outside and isinstance(node, FUNCTIONS)):
+            self._walk(node, context)
+        elif self.within is None or node.lineno in self.within:
+            self._outside, before = False, len(self.lacks)
+            self.resting += [node.lineno] * self.world.rests.tried(lambda: self._walk(node, context))
+            self.lacking += [node.lineno] * (len(self.lacks) > before)
+            self._outside = True
+
+    def _walk(self, node: Definer, context: Context) -> None:
         for decorator in node.decorator_list:
             self._expression(decorator, context)
         if isinstance(node, FUNCTIONS):

@@ -11,9 +11,9 @@ from dayzero.audit.python.conditions import Served
 from dayzero.audit.python.context import Context
 from dayzero.audit.python.importers import Site, import_sites
 from dayzero.audit.python.judge import judge
+from dayzero.audit.python.lack import Lack
 from dayzero.audit.python.scope import Names, Scope
 from dayzero.audit.python.study import Study, engine_study
-from dayzero.audit.python.survey import Lack
 from dayzero.audit.python.values import Absent
 from dayzero.audit.python.world import import_source
 from dayzero.audit.python_source import Module, last_name, nodes_of

@@ -12,6 +12,7 @@ from dayzero.audit.python.bindings import DEFINERS, Binding
 from dayzero.audit.python.classes import EMPTY_BASES, doubt, members
 from dayzero.audit.python.evaluate import annotated, value_of
 from dayzero.audit.python.heirs import Heirs
+from dayzero.audit.python.rests import Kept, Rests
 from dayzero.audit.python.scope import Names, Scope, assigned_to_self
 from dayzero.audit.python.values import (
     Absent,
@@ -51,8 +52,9 @@ class World:
         self._speaking = speaking
         self._doubts: dict[tuple[str, str], str] = {}
         self._scopes: dict[str, Scope | None] = {}
-        self._answers: dict[tuple[str, str], Value] = {}
-        self._members: dict[tuple[str, str, str], Value] = {}
+        self.rests = Rests(python.packages.keys() - askers)
+        self._answers: Kept[tuple[str, str], Value] = {}
+        self._members: Kept[tuple[str, str, str], Value] = {}
         self._selves: dict[tuple[str, str], Mapping[str, tuple[tuple[ast.expr | None, Scope], ...]]] = {}
         self._heirs = Heirs(python)
         self._assigned = Assigned(python, askers)
@@ -64,6 +66,7 @@ class World:
 
     def scope(self, module: str) -> Scope | None:
         """Give a module's scope; ``None`` where it is not there or cannot be parsed."""
+        self.rests.asks(module)
         if module not in self._scopes:
             silent = module.split(".", 1)[0] in self._askers and module not in self._speaking
             parsed = None if silent or module not in self.python.modules else self.python.parsed(module)
@@ -80,6 +83,7 @@ class World:
 
     def module_value(self, name: str, place: Place, *, lazy: bool = False) -> Value:
         """Say whether a module is there."""
+        self.rests.asks(name)
         if name in self.python.modules or name in self._native:
             return ModuleValue(name)
         top = name.split(".", 1)[0]
@@ -94,11 +98,8 @@ class World:
 
     def name(self, module: str, name: str, *, lazy: bool = False) -> Value:
         """Say what a module's name stands for."""
-        key = (module, name)
-        if key not in self._answers:
-            self._answers[key] = Opaque()  # what is asked again while it is answered is circular
-            self._answers[key] = self._look_up(module, name)
-        found = self._answers[key]
+        # What is asked again while it is answered is circular.
+        found = self.rests.keep(self._answers, (module, name), Opaque(), lambda: self._look_up(module, name))
         if lazy and isinstance(found, Absent):
             return Absent(kind=found.kind, owner=found.owner, name=found.name, place=found.place, lazy=True)
         return found
@@ -117,17 +118,15 @@ class World:
         return self.name(scope.module.name, name)
 
     def _local(self, scope: Scope, name: str) -> Value | None:
-        answers = scope.names.answers
-        if name not in answers:
-            bound = scope.names.found.get(name, ())
-            parameter = _parameter(scope.function, name) if scope.function else None
-            if not bound and parameter is None:
-                answers[name] = None
-                return None
-            answers[name] = Opaque()  # what is asked again while it is answered is circular
-            given = (self._parameter_value(parameter, scope, name),) if parameter else ()
-            answers[name] = choice((*given, *(self._one(one, scope) for one in bound[-_MOST_BINDINGS:])))
-        return answers[name]
+        return self.rests.keep(scope.names.answers, name, Opaque(), lambda: self._bound(scope, name))
+
+    def _bound(self, scope: Scope, name: str) -> Value | None:
+        bound = scope.names.found.get(name, ())
+        parameter = _parameter(scope.function, name) if scope.function else None
+        if not bound and parameter is None:
+            return None
+        given = (self._parameter_value(parameter, scope, name),) if parameter else ()
+        return choice((*given, *(self._one(one, scope) for one in bound[-_MOST_BINDINGS:])))
 
     def attribute(self, value: Value, name: str) -> Value:
         """Say what an attribute of a value is."""
@@ -148,10 +147,7 @@ class World:
     def member(self, definition: Definition, name: str, *, instance: bool) -> Value:
         """Say what a class or its objects have under a name."""
         key = (definition.module.name, definition.qualname, name)
-        if key not in self._members:
-            self._members[key] = Opaque()
-            self._members[key] = self._find_member(definition, name)
-        found = self._members[key]
+        found = self.rests.keep(self._members, key, Opaque(), lambda: self._find_member(definition, name))
         if isinstance(found, FunctionValue):
             names = {last_name(one) for one in found.definition.node.decorator_list}
             if names & _READ:
@@ -187,6 +183,7 @@ class World:
 
     def spelled(self, module: str, word: str) -> bool:
         """Say whether any file of the module's distribution holds the word."""
+        self.rests.asks(module)
         top = module.split(".", 1)[0]
         return any(True for _ in self.python.holding(word.encode(), below=top))
 
@@ -224,6 +221,7 @@ class World:
             return ModuleValue(submodule)
         for star in scope.names.found.get("*", ()):
             source = _source(star.statement, scope.module)
+            self.rests.asks(source)
             found = self.name(source, name) if source in self.python.modules else Opaque()
             if not isinstance(found, Absent):
                 return found
