@@ -10,7 +10,10 @@ import pytest
 from tests.simulators.wheels import make_wheel
 
 from dayzero.adapters.artifact_range import open_url
+from dayzero.audit.installed import Installed
+from dayzero.audit.rules import Subject
 from dayzero.core.errors import InputError, RemoteError
+from dayzero.wiring.audit import rules
 
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -48,7 +51,7 @@ class Server(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def served(tmp_path):
     noise = bytes(range(256)) * 20_000
-    library = {f"p/lib{number}.bin": noise[number:] + b"%d" % number for number in range(3)}
+    library = {f"p/lib{number}.abi3.so": noise[number:] + b"%d" % number for number in range(3)}
     wheel = make_wheel(tmp_path, "vllm", "0.27.0", {"p/a.py": "x = 1\n", **library, "p/z.py": "y = 2\n"})
     # stored, so that its size is that of a real one beside its text
     stored = tmp_path / "stored" / wheel.name
@@ -82,6 +85,16 @@ def test_only_the_directory_and_what_is_read_are_moved(served):
     moved = remote.moved
     assert one.files.read("p/a.py") == b"x = 1\n"
     assert remote.moved == moved
+
+
+def test_no_rule_reads_a_library_that_lies_far_away(served):
+    url, _, size = served()
+    one, remote = open_url(url)
+    subject = Subject(installed=Installed(engine=one, others=()), engine="vllm", capability=(10, 3))
+    before = remote.moved
+    for rule in rules():
+        list(rule.check(subject))
+    assert before < remote.moved < size * 0.05
 
 
 def test_a_server_that_ignores_ranges_is_read_whole_once(served):

@@ -1,7 +1,7 @@
 """Is each native extension of an environment the one that its release's RECORD lists?
 
-An extension of another release may load, and be called with arguments that it does not take. A wheel is held against its
-RECORD when it is opened; an environment's files may have been changed since.
+An extension of another release may load, and be called with arguments that it does not take. What is read of an archive is held
+against its RECORD, here or far away; an environment's files may have been changed since.
 """
 
 import base64
@@ -14,7 +14,7 @@ from typing import Final
 from dayzero.audit.extensions import Extension, loaded_by
 from dayzero.audit.finding import Finding, NotChecked
 from dayzero.audit.installed import Distribution
-from dayzero.audit.ports import SearchedFiles
+from dayzero.audit.ports import BuildFiles, DigestedFiles, SearchedFiles
 from dayzero.audit.python.unloaded import called_upon
 from dayzero.audit.rules import Subject
 from dayzero.core.errors import DayzeroError
@@ -32,8 +32,8 @@ class ForeignExtension:
     def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
         """Hold the digest of each extension that Python may load against RECORD."""
         for distribution in subject.installed.distributions:
-            if isinstance(distribution.files, SearchedFiles):
-                continue  # a wheel, which was held against its RECORD when it was opened
+            if not _is_folder(distribution.files):
+                continue
             listed = _listed(distribution)
             for module, paths in loaded_by(subject.installed.runs, distribution).items() if listed else ():
                 for path in paths:
@@ -55,6 +55,10 @@ class ForeignExtension:
             said = f"{path} is an extension not of this release: its digest is not the one that {distribution}'s RECORD lists"
             advice = f"Install {distribution} again, with the torch that it pins."
             yield called_upon(subject.installed, subject, extension, (self.id, said, advice))
+
+
+def _is_folder(files: BuildFiles) -> bool:
+    return isinstance(files, DigestedFiles) and not isinstance(files, SearchedFiles)
 
 
 def _listed(distribution: Distribution) -> Mapping[str, str]:
