@@ -96,6 +96,8 @@ def audit_books(
         return code
     for finding in seen.findings:
         print(f"{finding.where}: {finding.reason} [{finding.kind}]")
+    if seen.unlisted:
+        print(f"and {seen.unlisted} more")
     verdict = {PROVEN: "proven", FINDINGS: "refuted", INTEGRITY: "refuted: the books were changed"}[code]
     print(f"{verdict} since block #{seen.since}" if seen.since else verdict)
     print(
@@ -134,6 +136,7 @@ def _document(seen: Audited) -> dict[str, object]:
         "findings": [
             {"kind": finding.kind, "where": finding.where, "reason": finding.reason} for finding in seen.findings
         ],
+        "unlisted": seen.unlisted,
         "entries": seen.entries,
         "accounts": seen.accounts,
         "rows": seen.rows,

@@ -1,19 +1,44 @@
 """Go through the books as a stranger would: chains, rows, money, and what every right to use rests on. Nothing is taken on trust.
 
-The database refuses what is wrong when it is written; the audit finds what somebody changed behind its back.
+The database refuses what is wrong when it is written; the audit finds what somebody changed behind its back. Every table is read
+in turn, a few rows at a time: memory is that of one block, of one batch, and of what was found.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from dayzero.core.errors import IntegrityError
-from dayzero.market.affirmation import as_kept, listed
-from dayzero.market.chain import broken, canonical, digest, heads_in, rows_in
+from dayzero.market.audit_rules import (
+    RIGHTS,
+    deposit_key,
+    hold_amount,
+    hold_covered,
+    hold_deliveries,
+    hold_refunds,
+    hold_rights,
+    hold_row,
+    hold_terms,
+    hold_wallets,
+    moves,
+    recorded,
+)
+from dayzero.market.chain import Head, broken, canonical, heads_in
 from dayzero.market.checkpoint import Signed
 from dayzero.market.model import KEYS, Finding, Row, Value, Values, row_name
 from dayzero.market.ports import Desk, Market
 from dayzero.market.rows import number, text
+from dayzero.market.tally import Closely, Tally
+
+_BATCH = 250
+_CLOSELY = 40_000
+_LISTED = 1000
+_KINDS = ("chain", "checkpoint", "row", "terms", "money", "right", "provider")
+
+T = TypeVar("T")
+Draw: TypeAlias = Callable[[], Tally]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +46,15 @@ class Audited:
     """What the audit saw.
 
     Attributes:
-        findings: What is wrong, the chains first.
+        findings: What is wrong, the chains first; at most a thousand of a kind.
+        unlisted: How many more were found.
         entries, rows, accounts, blocks: How much was looked at.
         checkpoints: How many signed checkpoints the books were held to.
         since: The block after which the audit began; 0 where it read everything.
     """
 
     findings: tuple[Finding, ...]
+    unlisted: int
     entries: int
     rows: int
     accounts: int
@@ -36,205 +63,231 @@ class Audited:
     since: int = 0
 
 
+class Seen:
+    """What was looked at, and what was found: the first ones of each kind, and how many there were."""
+
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+        self._kinds: Counter[str] = Counter()
+        self.entries = self.rows = self.accounts = self.blocks = 0
+
+    def find(self, findings: Iterable[Finding]) -> None:
+        """Take in what was found."""
+        for finding in findings:
+            self._kinds[finding.kind] += 1
+            if self._kinds[finding.kind] <= _LISTED:
+                self._found.append(finding)
+
+    def chain(self, entries: Iterable[Values], name: str, head: Head | None = None) -> Iterator[Values]:
+        """Hold each entry of a chain to the one before it, and give it on."""
+        head = head or Head()
+        for entry in entries:
+            self.find(broken((entry,), name, head))
+            head = Head(number(entry, "seq"), text(entry, "hash"))
+            yield entry
+
+    def audited(self, *, checkpoints: int, since: int = 0) -> Audited:
+        """Say what was seen."""
+        return Audited(
+            findings=tuple(sorted(self._found, key=lambda finding: _KINDS.index(finding.kind))),
+            unlisted=self._kinds.total() - len(self._found),
+            entries=self.entries,
+            rows=self.rows,
+            accounts=self.accounts,
+            blocks=self.blocks,
+            checkpoints=checkpoints,
+            since=since,
+        )
+
+
 def audit(market: Market, checkpoints: tuple[Signed, ...] = ()) -> Audited:
-    """Audit the books.
+    """Audit the books. Time is that of reading each table once, twice where something was found.
 
     Args:
         market: The market.
         checkpoints: Checkpoints that were kept outside the database, their signatures checked.
     """
-    return market.books.read(lambda desk: _audit(desk, checkpoints))
+
+    def draw() -> Tally:
+        return Tally(f"{market.new_id()}{market.new_id()}".encode()[-64:])
+
+    return market.books.read(lambda desk: _audit(desk, checkpoints, draw))
 
 
-def _audit(desk: Desk, checkpoints: tuple[Signed, ...]) -> Audited:
-    journal, blocks = desk.every("journal"), desk.every("block")
-    tables = {table: desk.every(table) for table in KEYS}
-    findings = (
-        *_chains(journal),
-        *_blocks(journal, blocks, checkpoints),
-        *_rows(journal, tables),
-        *_terms(tables),
-        *hold_money(tables, desk.every("balance")),
-        *hold_rights(tables),
-        *_providers(tables),
-    )
-    return Audited(
-        findings=findings,
-        entries=len(journal),
-        rows=sum(len(rows) for rows in tables.values()),
-        accounts=len({row["account_id"] for row in journal}),
-        blocks=len(blocks),
-        checkpoints=len(checkpoints),
-    )
+def _audit(desk: Desk, checkpoints: tuple[Signed, ...], draw: Draw) -> Audited:
+    seen = Seen()
+    _blocks(desk, checkpoints, seen)
+    rows = draw()
+    for _, row in _recorded(desk, seen):
+        rows.add(row.name, f"{row.table} {canonical(row.values)}", 1)
+    for table, found in _kept(desk):
+        seen.rows += 1
+        rows.add(row_name(table, found), f"{table} {canonical(found)}", -1)
+    _differing(desk, rows, seen)
+    _money(desk, draw(), seen)
+    for terms in _batches(desk.stream("terms")):
+        said = desk.among("terms_affirmation", "terms_id", _values(terms, "id"))
+        seen.find(hold_terms({"terms": terms, "terms_affirmation": said}))
+    _refunds(desk, seen)
+    for table in RIGHTS:
+        for rights in _batches(desk.stream(table)):
+            _rights(desk, table, rights, seen)
+    for deliveries in _batches(row for row in desk.stream("provider_event") if row["kind"] != "other"):
+        _deliveries(desk, deliveries, seen)
+    return seen.audited(checkpoints=len(checkpoints))
 
 
-def _chains(journal: tuple[Values, ...]) -> Iterator[Finding]:
-    for account, entries in _by(journal, "account_id").items():
-        yield from broken(entries, f"journal {account}")
+def _recorded(desk: Desk, seen: Seen) -> Iterator[tuple[str, Row]]:
+    """Go through every chain of the journal; give each row that an entry recorded, with the entry."""
+    for account, entries in itertools.groupby(
+        desk.stream("journal", "account_id", "seq"), lambda row: row["account_id"]
+    ):
+        seen.accounts += 1
+        for entry in seen.chain(entries, f"journal {account}"):
+            seen.entries += 1
+            where = f"journal {account} #{entry['seq']}"
+            try:
+                rows = recorded(entry)
+            except IntegrityError as error:
+                seen.find([Finding(kind="row", where=where, reason=error.message)])
+                continue
+            for row in rows:
+                yield where, row
 
 
-def _blocks(
-    journal: tuple[Values, ...], blocks: tuple[Values, ...], checkpoints: tuple[Signed, ...]
-) -> Iterator[Finding]:
-    yield from broken(blocks, "block")
-    hashes = {(text(row, "account_id"), number(row, "seq")): text(row, "hash") for row in journal}
-    for block in blocks:
+def _kept(desk: Desk) -> Iterator[tuple[str, Values]]:
+    for table in KEYS:
+        for row in desk.stream(table):
+            yield table, row
+
+
+def _differing(desk: Desk, rows: Tally, seen: Seen) -> None:
+    """Name the rows that are not what was recorded: both sides are read again, and only some groups of them are held."""
+    closely, said = Closely(rows, _CLOSELY), set[str]()
+    if not closely:
+        return
+    seen.find(Finding(kind="row", where="rows", reason=reason) for reason in closely.rest("rows"))
+    present = {name: row for table, row in _kept(desk) if (name := row_name(table, row)) in closely}
+    for where, row in _recorded(desk, Seen()):
+        if row.name in closely:
+            if False:
+                seen.find([Finding(kind="row", where=row.name, reason=f"{where} records it once more")])
+            said.add(row.name)
+            seen.find(hold_row(row, present.get(row.name), where))
+    unsaid = (name for name in present if name not in said)
+    seen.find(Finding(kind="row", where=name, reason="no entry of the journal recorded it") for name in unsaid)
+
+
+def _blocks(desk: Desk, checkpoints: tuple[Signed, ...], seen: Seen) -> None:
+    """Hold the blocks to each other, the journal to what they say of it, and them to the signed checkpoints."""
+    written: dict[int, str] = {}
+    asked = {signed.seq for signed in checkpoints}
+    for block in seen.chain(desk.entries("block", 1), "block"):
+        seen.blocks += 1
+        if block["seq"] in asked:
+            written[number(block, "seq")] = text(block, "hash")
         try:
             heads = heads_in(text(block, "body"))
         except IntegrityError as error:
-            yield Finding(kind="chain", where=f"block #{block['seq']}", reason=error.message)
+            seen.find([Finding(kind="chain", where=f"block #{block['seq']}", reason=error.message)])
             continue
-        for account, head in heads.items():
-            found = hashes.get((account, head.seq))
-            if found != head.hash:
-                reason = f"block #{block['seq']} says it was there" + (", with another hash" if found else "")
-                yield Finding(kind="chain", where=f"journal {account} #{head.seq}", reason=reason)
-    written = {number(row, "seq"): text(row, "hash") for row in blocks}
+        for some in _batches(heads.items()):
+            found = desk.hashes([(account, head.seq) for account, head in some])
+            seen.find(
+                _lost(block, account, head, found.get((account, head.seq), ""))
+                for account, head in some
+                if found.get((account, head.seq)) != head.hash
+            )
     for signed in checkpoints:
         if written.get(signed.seq) != signed.hash:
             reason = "a signed checkpoint says that it had another hash" if signed.seq in written else "it is gone"
-            yield Finding(kind="checkpoint", where=f"block #{signed.seq}", reason=f"{reason} ({signed.name})")
+            where = f"block #{signed.seq}"
+            seen.find([Finding(kind="checkpoint", where=where, reason=f"{reason} ({signed.name})")])
 
 
-def _rows(journal: tuple[Values, ...], tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
-    """Hold every row to what was written about it when it was recorded."""
-    present = {row_name(table, row): row for table, rows in tables.items() for row in rows}
-    said: set[str] = set()
-    for entry in journal:
-        where = f"journal {entry['account_id']} #{entry['seq']}"
-        try:
-            recorded = as_kept(rows_in(text(entry, "body")))
-        except IntegrityError as error:
-            yield Finding(kind="row", where=where, reason=error.message)
-            continue
-        for row in recorded:
-            said.add(row.name)
-            yield from hold_row(row, present.get(row.name), where)
-    for name in present:
-        if name not in said:
-            yield Finding(kind="row", where=name, reason="no entry of the journal recorded it")
+def _lost(block: Values, account: str, head: Head, found: str) -> Finding:
+    reason = f"block #{block['seq']} says it was there" + (", with another hash" if found else "")
+    return Finding(kind="chain", where=f"journal {account} #{head.seq}", reason=reason)
 
 
-def hold_row(row: Row, found: Values | None, where: str) -> Iterator[Finding]:
-    """Hold a row to what an entry of the journal recorded.
-
-    Args:
-        row: As it was recorded.
-        found: As it is, ``None`` where it is gone.
-        where: The entry.
-    """
-    if found is None:
-        yield Finding(kind="row", where=row.name, reason=f"it is gone; {where} recorded it")
-    elif canonical(found) != canonical(row.values):
-        yield Finding(kind="row", where=row.name, reason=f"{_difference(row.values, found)}; see {where}")
-
-
-def _difference(recorded: Values, found: Values) -> str:
-    changed = [column for column in found if found[column] != recorded.get(column)]
-    return ", ".join(f"{column} is {found[column]!r}, recorded was {recorded.get(column)!r}" for column in changed)
-
-
-def _terms(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
-    for table in ("terms", "terms_affirmation"):
-        for row in tables[table]:
-            if digest(text(row, "body")) != row["sha256"]:
-                yield Finding(kind="terms", where=row_name(table, row), reason="its text does not give its hash")
-
-    rows = _by(tables["terms_affirmation"], "terms_id")
-    for row in tables["terms"]:
-        if row["affirmations"] != listed(text(each, "sha256") for each in rows.get(row["id"], ())):
-            yield Finding(kind="terms", where=row_name("terms", row), reason="its list is not that of its affirmations")
+def _money(desk: Desk, tally: Tally, seen: Seen) -> None:
+    """Hold every balance to the transfers."""
+    for wallet in _wallets(desk):
+        tally.add(wallet, f"is {wallet}", 1)
+    for row in desk.stream("balance"):
+        seen.find(hold_covered(row))
+        tally.add(text(row, "ledger_account_id"), f"is {row['ledger_account_id']}", -1)
+        tally.add(text(row, "ledger_account_id"), f"has {row['ledger_account_id']}", -number(row, "amount_minor"))
+    for transfer in desk.stream("transfer"):
+        seen.find(hold_amount(transfer))
+        for wallet, amount in moves((transfer,)):
+            tally.add(wallet, f"has {wallet}", amount)
+    closely = Closely(tally, _CLOSELY)
+    if closely:
+        seen.find(Finding(kind="money", where="balances", reason=reason) for reason in closely.rest("balances"))
+        folded: dict[str, int] = defaultdict(int)
+        for wallet, amount in moves(desk.stream("transfer")):
+            if wallet in closely:
+                folded[wallet] += amount
+        kept = {
+            row["ledger_account_id"]: number(row, "amount_minor")
+            for row in desk.stream("balance")
+            if text(row, "ledger_account_id") in closely
+        }
+        seen.find(hold_wallets({wallet for wallet in _wallets(desk) if wallet in closely}, kept, folded))
 
 
-def hold_money(tables: Mapping[str, tuple[Values, ...]], balances: tuple[Values, ...]) -> Iterator[Finding]:
-    """Hold balances to the transfers, of all accounts or of one."""
-    folded: dict[Value, int] = defaultdict(int)
-    for row in tables["transfer"]:
-        folded[row["debit_id"]] -= number(row, "amount_minor")
-        folded[row["credit_id"]] += number(row, "amount_minor")
-        if number(row, "amount_minor") <= 0:
-            yield Finding(kind="money", where=row_name("transfer", row), reason="it moves nothing, or backwards")
-    kept = {row["ledger_account_id"]: number(row, "amount_minor") for row in balances}
-    for wallet in (row for row in tables["ledger_account"] if row["kind"] == "wallet"):
-        where, fold = row_name("ledger_account", wallet), folded[wallet["id"]]
-        if kept.get(wallet["id"]) != fold:
-            reason = f"its balance is {kept.get(wallet['id'])}, and its transfers give {fold}"
-            yield Finding(kind="money", where=where, reason=reason)
-        if fold < 0:
-            yield Finding(kind="money", where=where, reason=f"it is overdrawn by {-fold}")
-    backs = _by(tables["transfer"], "reverses_id")
-    for sale in tables["transfer"]:
-        back = sum(number(row, "amount_minor") for row in backs.get(sale["id"], ()))
-        if back > number(sale, "amount_minor"):
-            yield Finding(kind="money", where=row_name("transfer", sale), reason=f"{back} of it were refunded")
+def _wallets(desk: Desk) -> Iterator[str]:
+    return (text(row, "id") for row in desk.stream("ledger_account") if row["kind"] == "wallet")
 
 
-def hold_rights(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
-    """Hold every right to use to its payment and its signature, of all accounts or of one."""
-    orders = {row["id"]: row for row in tables["orders"]}
-    sales = {row["order_id"]: row for row in tables["transfer"] if row["kind"] == "sale"}
-    tiers = {row["id"]: row for row in tables["price_tier"]}
-    signed = {row["id"]: _signed(row, "terms_id", "terms_sha256") for row in tables["signature"]}
-    asked = {_signed(row, "id", "sha256") for row in tables["terms"]}
-    revoked = {row["entitlement_id"] or row["subscription_id"] for row in tables["revocation"]}
-    backs = _by(tables["transfer"], "reverses_id")
-    for table in ("entitlement", "subscription"):
-        for right in tables[table]:
-            where, order = row_name(table, right), orders.get(right["order_id"])
-            sale, tier = sales.get(right["order_id"]), tiers.get(order["tier_id"]) if order else None
-            if order is None or tier is None or sale is None or sale["id"] != right["transfer_id"]:
-                yield Finding(kind="right", where=where, reason="no payment of its order stands under it")
-                continue
-            if sale["amount_minor"] != tier["amount_minor"] or sale["account_id"] != right["account_id"]:
-                yield Finding(kind="right", where=where, reason="its payment is not its price, or not its holder's")
-            if tier["requires_signature"] and signed.get(right["signature_id"]) not in asked:
-                reason = "its price demands a signature, and no whole one is there"
-                yield Finding(kind="right", where=where, reason=reason)
-            if _back(backs.get(sale["id"], ())) == sale["amount_minor"] and right["id"] not in revoked:
-                yield Finding(kind="right", where=where, reason="all of its payment went back, and it was not revoked")
+def _refunds(desk: Desk, seen: Seen) -> None:
+    went = itertools.groupby(desk.stream("transfer", "reverses_id"), lambda row: row["reverses_id"])
+    for some in _batches((sale, sum(number(row, "amount_minor") for row in rows)) for sale, rows in went):
+        sales = desk.among("transfer", "id", [sale for sale, _ in some])
+        tables = {"transfer": sales}
+        for table in RIGHTS:
+            tables[table] = desk.among(table, "order_id", _values(sales, "order_id"))
+        revoked = (desk.among("revocation", f"{table}_id", _values(tables[table], "id")) for table in RIGHTS)
+        tables["revocation"] = tuple(itertools.chain.from_iterable(revoked))
+        seen.find(hold_refunds(tables, dict(some)))
 
 
-def _signed(row: Values, terms: str, sha256: str) -> tuple[Value, ...]:
-    return row[terms], row[sha256], row["affirmations"]
-
-
-def _back(rows: Iterable[Values]) -> int:
-    return sum(number(row, "amount_minor") for row in rows)
-
-
-def _providers(tables: Mapping[str, tuple[Values, ...]]) -> Iterator[Finding]:
-    """Name the money that a provider speaks of and the books could not enter; a person has to look."""
-    orders = {(row["provider"], row["id"]): row for row in tables["orders"]}
-    posted = _payments(tables, {row["event_id"] for row in tables["settlement"] if row["outcome"] == "post"})
-    keys = {text(row, "idem_key").partition(":")[2] for row in tables["transfer"] if row["kind"] == "deposit"}
-    kept = _payments(tables, {row["event_id"] for row in tables["provider_event"] if _deposit_key(row) in keys})
-    paid = {(row["provider"], row["payment_ref"]) for row in tables["provider_event"] if row["kind"] == "paid"}
-    for row in tables["provider_event"]:
-        where, payment = row_name("provider_event", row), (row["provider"], row["payment_ref"])
-        if row["kind"] not in {"paid", "refunded", "disputed"}:
-            continue
-        if (row["provider"], row["order_id"]) not in orders:
-            yield Finding(kind="provider", where=where, reason="no order here is meant")
-        elif row["kind"] == "paid" and payment not in posted | kept:
-            yield Finding(kind="provider", where=where, reason="the money could not be entered")
-        elif row["kind"] != "paid" and payment in paid and payment not in posted:
-            yield Finding(kind="provider", where=where, reason="money went back that pays no order here")
-
-
-def _payments(tables: Mapping[str, tuple[Values, ...]], events: set[Value]) -> set[tuple[Value, Value]]:
-    return {
-        (row["provider"], row["payment_ref"])
-        for row in tables["provider_event"]
-        if row["event_id"] in events and row["kind"] == "paid"
+def _rights(desk: Desk, table: str, rights: tuple[Values, ...], seen: Seen) -> None:
+    orders = desk.among("orders", "id", _values(rights, "order_id"))
+    signatures = desk.among("signature", "id", _values(rights, "signature_id"))
+    nothing: dict[str, tuple[Values, ...]] = dict.fromkeys(RIGHTS, ())
+    tables = {
+        "orders": orders,
+        "transfer": desk.among("transfer", "order_id", _values(rights, "order_id")),
+        "price_tier": desk.among("price_tier", "id", _values(orders, "tier_id")),
+        "signature": signatures,
+        "terms": desk.among("terms", "id", _values(signatures, "terms_id")),
+        table: rights,
     }
+    seen.find(hold_rights({**nothing, **tables}))
 
 
-def _deposit_key(event: Values) -> str:
-    return f"{event['provider']}:{event['event_id']}"
+def _deliveries(desk: Desk, deliveries: tuple[Values, ...], seen: Seen) -> None:
+    payments = [value for value in _values(deliveries, "payment_ref") if value]
+    said = {(row["provider"], row["event_id"]): row for row in deliveries}
+    said |= {(row["provider"], row["event_id"]): row for row in desk.among("provider_event", "payment_ref", payments)}
+    events = tuple(said.values())
+    orders = _values(events, "order_id")
+    tables = {
+        "provider_event": events,
+        "orders": desk.among("orders", "id", orders),
+        "settlement": desk.among("settlement", "order_id", orders),
+        "transfer": desk.among("transfer", "idem_key", [deposit_key(row) for row in events if row["kind"] == "paid"]),
+    }
+    seen.find(hold_deliveries(deliveries, tables))
 
 
-def _by(rows: Iterable[Values], column: str) -> dict[Value, list[Values]]:
-    grouped: dict[Value, list[Values]] = defaultdict(list)
-    for row in rows:
-        grouped[row[column]].append(row)
-    return grouped
+def _values(rows: Iterable[Values], column: str) -> list[Value]:
+    return sorted({row[column] for row in rows if row[column] is not None}, key=str)
+
+
+def _batches(found: Iterable[T]) -> Iterator[tuple[T, ...]]:
+    waiting = iter(found)
+    while some := tuple(itertools.islice(waiting, _BATCH)):
+        yield some

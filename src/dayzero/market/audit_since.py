@@ -4,33 +4,28 @@ What the checkpoint covers is not read again: its hash stands for every entry up
 that were changed, and money that a provider speaks of and that is not in the books are found by the full audit alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
 
 from dayzero.core.errors import IntegrityError
-from dayzero.market.affirmation import as_kept
-from dayzero.market.audit import Audited, hold_money, hold_rights, hold_row
-from dayzero.market.chain import Head, broken, heads_in, rows_in
+from dayzero.market.audit import Audited, Seen
+from dayzero.market.audit_rules import (
+    Tables,
+    hold_amount,
+    hold_covered,
+    hold_refunds,
+    hold_rights,
+    hold_row,
+    hold_wallets,
+    moves,
+    recorded,
+)
+from dayzero.market.chain import Head, heads_in
 from dayzero.market.checkpoint import Signed
-from dayzero.market.model import HOUSE, Finding, Values
+from dayzero.market.model import HOUSE, Finding, Value
 from dayzero.market.ports import Desk, Market
 from dayzero.market.rows import number, text
 
 _OF_ACCOUNT = ("orders", "transfer", "signature", "entitlement", "subscription", "revocation")
-
-
-class _Seen:
-    """What was looked at, and what was found."""
-
-    def __init__(self) -> None:
-        self.findings: list[Finding] = []
-        self.entries = self.rows = self.accounts = self.blocks = 0
-
-    def chain(self, entries: Iterator[Values], name: str, head: Head) -> Iterator[Values]:
-        """Hold each entry to the one before it, and give it on."""
-        for entry in entries:
-            self.findings += broken((entry,), name, head)
-            head = Head(number(entry, "seq"), text(entry, "hash"))
-            yield entry
 
 
 def audit_since(market: Market, since: Signed) -> Audited:
@@ -44,74 +39,80 @@ def audit_since(market: Market, since: Signed) -> Audited:
 
 
 def _audit(desk: Desk, since: Signed) -> Audited:
-    seen = _Seen()
+    seen = Seen()
     covered = _covered(desk, since, seen)
     found = desk.heads() if covered is not None else {}
     for account, head in sorted((covered or {}).items()):
         if account not in found or found[account].seq < head.seq:
-            seen.findings.append(_lost(account, head, since))
+            seen.find([_lost(account, head, since)])
     for account, newest in sorted(found.items()):
         base = (covered or {}).get(account, Head())
         if newest.seq >= base.seq and newest != base:
             seen.accounts += 1
             _grown(desk, account, base, seen)
-    return Audited(
-        findings=tuple(seen.findings),
-        entries=seen.entries,
-        rows=seen.rows,
-        accounts=seen.accounts,
-        blocks=seen.blocks,
-        checkpoints=1,
-        since=since.seq,
-    )
+    return seen.audited(checkpoints=1, since=since.seq)
 
 
-def _covered(desk: Desk, since: Signed, seen: _Seen) -> dict[str, Head] | None:
+def _covered(desk: Desk, since: Signed, seen: Seen) -> dict[str, Head] | None:
     """Go through the blocks, and give the heads that the signed one stands for; ``None`` where it is not there as it was signed."""
     covered: dict[str, Head] | None = None
     heads: dict[str, Head] = {}
-    for block in seen.chain(desk.entries("block", 1), "block", Head()):
+    for block in seen.chain(desk.entries("block", 1), "block"):
         seen.blocks += 1
         try:
             heads |= heads_in(text(block, "body"))
         except IntegrityError as error:
-            seen.findings.append(Finding(kind="chain", where=f"block #{block['seq']}", reason=error.message))
+            seen.find([Finding(kind="chain", where=f"block #{block['seq']}", reason=error.message)])
         if block["seq"] == since.seq and block["hash"] == since.hash:
             covered = dict(heads)
     if covered is None:
         reason = f"it is gone, or has another hash than the signed checkpoint ({since.name})"
-        seen.findings.append(Finding(kind="checkpoint", where=f"block #{since.seq}", reason=reason))
+        seen.find([Finding(kind="checkpoint", where=f"block #{since.seq}", reason=reason)])
     return covered
 
 
-def _grown(desk: Desk, account: str, base: Head, seen: _Seen) -> None:
+def _grown(desk: Desk, account: str, base: Head, seen: Seen) -> None:
     """Hold a chain that has grown to the head it had, and what its new entries recorded to the rows."""
     name = f"journal {account}"
     entries = desk.entries("journal", max(base.seq, 1), account_id=account)
     if base.seq:
         first = next(entries, None)
         if first is None or first["hash"] != base.hash:
-            seen.findings.append(
-                Finding(kind="chain", where=f"{name} #{base.seq}", reason="a block says it had another hash")
-            )
+            seen.find([Finding(kind="chain", where=f"{name} #{base.seq}", reason="a block says it had another hash")])
     for entry in seen.chain(entries, name, base):
         seen.entries += 1
         where = f"{name} #{entry['seq']}"
         try:
-            recorded = as_kept(rows_in(text(entry, "body")))
+            rows = recorded(entry)
         except IntegrityError as error:
-            seen.findings.append(Finding(kind="row", where=where, reason=error.message))
+            seen.find([Finding(kind="row", where=where, reason=error.message)])
             continue
-        for row in recorded:
+        for row in rows:
             seen.rows += 1
-            seen.findings += hold_row(row, desk.stored(row), where)
+            seen.find(hold_row(row, desk.stored(row), where))
     if account != HOUSE:
-        tables = _tables(desk, account)
-        seen.findings += hold_money(tables, tables["balance"])
-        seen.findings += hold_rights(tables)
+        _hold(_tables(desk, account), seen)
 
 
-def _tables(desk: Desk, account: str) -> Mapping[str, tuple[Values, ...]]:
+def _hold(tables: Tables, seen: Seen) -> None:
+    """Hold one account's money and rights to what they rest on."""
+    wallets = {row["id"] for row in tables["ledger_account"] if row["kind"] == "wallet"}
+    kept = {row["ledger_account_id"]: number(row, "amount_minor") for row in tables["balance"]}
+    folded: dict[str, int] = defaultdict(int)
+    backs: dict[Value, int] = defaultdict(int)
+    for transfer in tables["transfer"]:
+        seen.find(hold_amount(transfer))
+        backs[transfer["reverses_id"]] += number(transfer, "amount_minor")
+    for wallet, amount in moves(tables["transfer"]):
+        folded[wallet] += amount
+    for balance in tables["balance"]:
+        seen.find(hold_covered(balance))
+    seen.find(hold_wallets(wallets, kept, folded))
+    seen.find(hold_refunds(tables, backs))
+    seen.find(hold_rights(tables))
+
+
+def _tables(desk: Desk, account: str) -> Tables:
     """Read what one account's money and rights rest on."""
     tables = {table: desk.every(table, account_id=account) for table in _OF_ACCOUNT}
     wallets = desk.every("ledger_account", owner_id=account)

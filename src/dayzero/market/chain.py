@@ -13,6 +13,13 @@ from dayzero.market.model import Deed, Finding, Row, Value, Values
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 
 
+class _Body(msgspec.Struct):
+    rows: tuple[tuple[str, dict[str, Value]], ...]
+
+
+_BODY = msgspec.json.Decoder(_Body)
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """The newest entry of a chain: its number and hash; 0 and ``""`` before the first."""
@@ -94,8 +101,8 @@ def rows_in(body: str) -> tuple[Row, ...]:
         IntegrityError: It is no body of an entry.
     """
     try:
-        return tuple(Row(str(table), dict(values)) for table, values in json.loads(body)["rows"])
-    except (ValueError, KeyError, TypeError) as error:
+        return tuple(Row(table, values) for table, values in _BODY.decode(body).rows)
+    except msgspec.DecodeError as error:
         raise IntegrityError("an entry of the journal cannot be read", hint="Run 'dayzero market audit'.") from error
 
 

@@ -1,6 +1,6 @@
 """What the market needs from outside: books that keep one transaction whole, providers of payment, a clock and new names."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -39,6 +39,21 @@ class Desk(Protocol):
 
     def entries(self, table: str, start: int, /, **equal: Value) -> Iterator[Values]:
         """Read a chain (``journal`` or ``block``) in turn from a number on, without holding more of it than a few entries."""
+        ...
+
+    def stream(self, table: str, /, *by: str) -> Iterator[Values]:
+        """Read all rows of a table without holding more of it than a few.
+
+        Rows that agree in the columns ``by`` come together, and a number there rises; rows where one of them is empty are left out.
+        """
+        ...
+
+    def among(self, table: str, column: str, values: Collection[Value], /) -> tuple[Values, ...]:
+        """Read all rows whose column has one of these values, a few hundred at most, in no order."""
+        ...
+
+    def hashes(self, entries: Collection[tuple[str, int]], /) -> Mapping[tuple[str, int], str]:
+        """Read the hashes of some entries of the journal, a few hundred at most, by account and number; no body is read."""
         ...
 
     def stored(self, row: Row) -> Values | None:

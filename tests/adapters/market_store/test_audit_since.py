@@ -1,8 +1,9 @@
 """An audit that goes on from a signed checkpoint finds what was done to what came after it, and says what it did not read."""
 
 import pytest
-from tests.adapters.market_store.test_tampering import force, keys, sold
+from tests.adapters.market_store.test_tampering import keys, sold
 from tests.market import books
+from tests.market.past import force
 
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.market.audit import audit

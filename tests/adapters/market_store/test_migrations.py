@@ -3,7 +3,6 @@
 from importlib.resources import files
 
 import pytest
-import sqlalchemy
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
@@ -14,7 +13,7 @@ from dayzero.adapters.market_store.opening import make_books, open_books
 from dayzero.adapters.market_store.schema import statements
 from dayzero.adapters.market_store.tables import METADATA
 from dayzero.adapters.store.engine import open_engine
-from dayzero.core.errors import InputError
+from dayzero.core.errors import InputError, RemoteError
 
 SQLITE = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'alembic%' AND name NOT LIKE 'sqlite_%'"
 POSTGRES = (
@@ -63,11 +62,27 @@ def test_a_migration_that_fails_leaves_nothing_behind(tmp_path):
     engine = open_engine(tmp_path / "a.db")
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE transfer (id TEXT)")  # in the way of the migration
-    with pytest.raises(sqlalchemy.exc.OperationalError, match="already exists"):
+    with pytest.raises(RemoteError, match="does not do it: table transfer already exists"):
         migrate(engine)
     with engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars().all() == ["transfer"]
     engine.dispose()
+
+
+def test_a_server_that_is_not_there_or_a_role_that_may_not_is_said_in_one_line(
+    postgres_cluster, postgres_database, tmp_path
+):
+    with pytest.raises(RemoteError, match="cannot be opened: ") as gone:
+        make_books(f"postgresql://nobody@/market?host={tmp_path}")
+    assert "\n" not in gone.value.message
+    postgres_cluster.sql("CREATE ROLE keeper LOGIN")
+    postgres_cluster.sql(f"ALTER DATABASE {postgres_database} OWNER TO keeper")
+    with pytest.raises(RemoteError, match="does not do it: permission denied to create role") as refused:
+        make_books(postgres_cluster.url(postgres_database, "keeper"), "another_app")
+    assert "Nothing was changed" in refused.value.hint
+    with pytest.raises(InputError, match="no market is there"):
+        open_books(postgres_cluster.url(postgres_database, "keeper"))
+    assert make_books(postgres_cluster.url(postgres_database, "keeper")) == "0004"
 
 
 def test_history_is_not_migrated_back(place):

@@ -1,9 +1,8 @@
 """Who goes past the database's own refusals, as its owner or on the file, is found: the audit names the row."""
 
-import sqlite3
-
 import pytest
 from tests.market import books
+from tests.market.past import force
 
 from dayzero.adapters.keys import make_key, save_key
 from dayzero.core.errors import InputError, IntegrityError
@@ -12,19 +11,6 @@ from dayzero.market.chain import canonical, digest
 from dayzero.market.model import Purchase
 from dayzero.market.order import buy
 from dayzero.wiring.market import read_checkpoints, write_checkpoint
-
-
-def force(place: books.Place, *statements: str) -> None:
-    """Change the database as nobody should: as superuser without triggers, or on the file."""
-    if place.cluster:
-        place.cluster.sql("; ".join(("SET session_replication_role = replica", *statements)), place.name)
-        return
-    plain = sqlite3.connect(place.database, isolation_level=None)
-    for (trigger,) in plain.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-        plain.execute(f"DROP TRIGGER {trigger}")
-    for statement in statements:
-        plain.execute(statement)
-    plain.close()
 
 
 @pytest.fixture
@@ -69,6 +55,23 @@ def test_a_changed_row_is_named(place, owner, shop, sold, statement, kind, where
         if finding.kind == kind and finding.where.startswith(where.format(**names)) and reason in finding.reason
     ]
     assert len(found) >= 1, audit(owner).findings
+
+
+UNCHECKED = {
+    "postgresql": "ALTER TABLE balance DROP CONSTRAINT balance_not_negative",
+    "sqlite": "PRAGMA ignore_check_constraints = ON",
+}
+
+
+def test_a_debt_is_named_also_where_balance_and_transfers_agree_on_it(place, owner, shop, sold):
+    force(
+        place,
+        UNCHECKED[place.engine],
+        f"UPDATE transfer SET amount_minor = 5000000 WHERE order_id = '{sold.id}'",
+        f"UPDATE balance SET amount_minor = {3_000_000 - 5_000_000 - books.COMMUNITY}",
+    )
+    money = [finding.reason for finding in audit(owner).findings if finding.kind == "money"]
+    assert money == [f"it is overdrawn by {2_000_000 + books.COMMUNITY}"]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Both databases open through one door, and SQLite has the settings that the refusals rest on."""
 
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,10 @@ def test_postgres_opens_through_psycopg(postgres_cluster: PostgresCluster, postg
 def test_another_kind_of_database_is_refused_without_printing_its_password(database: str) -> None:
     with pytest.raises(InputError, match="cannot use the database"):
         open_engine(database)
+
+
+def test_postgresql_without_its_driver_is_said_with_what_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(InputError, match="driver is not installed") as refused:
+        open_engine("postgresql://owner@db.example/market")
+    assert "dayzero[postgres]" in refused.value.hint

@@ -1,7 +1,8 @@
 """The books of the market in SQLite or PostgreSQL: each transaction whole, one at a time for an account."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
 
 import sqlalchemy
@@ -17,6 +18,7 @@ from dayzero.market.ports import Desk
 T = TypeVar("T")
 
 _TRIES = 4
+_FETCHED = 250
 _HEAD = "SELECT seq, hash FROM journal WHERE account_id = {0} ORDER BY seq DESC LIMIT 1"
 _HEADS = (
     "SELECT j.account_id, j.seq, j.hash FROM (SELECT account_id, max(seq) AS seq FROM journal GROUP BY account_id) h"
@@ -134,13 +136,26 @@ class SqlDesk:
         return {account: Head(seq, hash_) for account, seq, hash_ in self._connection.exec_driver_sql(_HEADS)}
 
     def entries(self, table: str, start: int, /, **equal: Value) -> Iterator[Values]:
-        """Read a chain in turn from a number on, a thousand entries at a time."""
-        statement = statements.select_from(table, tuple(equal), self._mark)
-        options = {"stream_results": True, "yield_per": 1000}
-        found = self._connection.exec_driver_sql(statement, (*equal.values(), start), execution_options=options)
-        names = statements.columns(table)
-        for row in found:
-            yield dict(zip(names, row, strict=True))
+        """Read a chain in turn from a number on, a few hundred entries at a time."""
+        return self._stream(table, statements.select_from(table, tuple(equal), self._mark), (*equal.values(), start))
+
+    def stream(self, table: str, /, *by: str) -> Iterator[Values]:
+        """Read all rows that have these columns filled, by them, a few hundred at a time."""
+        return self._stream(table, statements.select_by(table, by))
+
+    def among(self, table: str, column: str, values: Collection[Value], /) -> tuple[Values, ...]:
+        """Read all rows whose column has one of these values."""
+        if not values:
+            return ()
+        statement = statements.select_among(table, column, len(values), self._mark)
+        found = self._connection.exec_driver_sql(statement, tuple(values))
+        return tuple(dict(zip(statements.columns(table), row, strict=True)) for row in found)
+
+    def hashes(self, entries: Collection[tuple[str, int]], /) -> dict[tuple[str, int], str]:
+        """Read the hashes of some entries of the journal."""
+        bound = tuple(itertools.chain.from_iterable(entries))
+        found = self._connection.exec_driver_sql(statements.select_hashes(len(entries), self._mark), bound)
+        return {(account, seq): hash_ for account, seq, hash_ in found}
 
     def stored(self, row: Row) -> Values | None:
         """Read the row with the key of this one as the database has it now."""
@@ -152,6 +167,14 @@ class SqlDesk:
     def append_block(self, block: Values) -> None:
         """Append a block."""
         self._append((Row("block", block),))
+
+    def _stream(self, table: str, statement: str, bound: tuple[Value, ...] = ()) -> Iterator[Values]:
+        options = {"stream_results": True, "yield_per": _FETCHED}
+        found = self._connection.exec_driver_sql(statement, bound, execution_options=options)
+        names = statements.columns(table)
+        for some in found.partitions(_FETCHED):
+            for row in some:
+                yield dict(zip(names, row, strict=True))
 
     def _lock(self) -> None:
         """Keep the account to this transaction, before the first row of it is read or written.

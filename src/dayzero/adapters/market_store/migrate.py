@@ -16,6 +16,7 @@ from dayzero.adapters.market_store.roles import applications, grant_application
 from dayzero.core.errors import InputError, IntegrityError, RemoteError
 
 _FOLDER = Path(__file__).parent / "migrations"
+_OWNER = "Nothing was changed. The owner's role owns the database, and may make roles where --app-role names a new one."
 
 
 def migrate(engine: Engine, application: str = "") -> str:
@@ -31,10 +32,11 @@ def migrate(engine: Engine, application: str = "") -> str:
     Raises:
         InputError: A role is named for SQLite, or it is no role for an application.
         IntegrityError: What is recorded does not hold to the schema of this release.
+        RemoteError: It cannot be opened, or does not do it.
     """
     if application and engine.dialect.name != "postgresql":
         raise InputError("SQLite has no roles", hint="Leave --app-role out.")
-    with _migrating(engine) as connection:
+    with _answering("does not do it", _OWNER), _migrating(engine) as connection:
         command.upgrade(config_for(connection), "head")
         known = applications(connection) if engine.dialect.name == "postgresql" else ()
         for role in sorted({*known, application} - {""}):
@@ -43,9 +45,24 @@ def migrate(engine: Engine, application: str = "") -> str:
 
 
 @contextlib.contextmanager
+def _answering(said: str, hint: str) -> Iterator[None]:
+    """Say in our own words that a database cannot be opened, or does not do what is asked."""
+    try:
+        yield
+    except sqlalchemy.exc.DBAPIError as error:
+        message = str(error.orig).partition("\n")[0]
+        raise RemoteError(f"the database {said}: {message}", hint=hint) from error
+
+
+def _opened(engine: Engine) -> Connection:
+    with _answering("cannot be opened", "Look whether it is there."):
+        return engine.connect()
+
+
+@contextlib.contextmanager
 def _migrating(engine: Engine) -> Iterator[Connection]:
     """Begin a migration. On SQLite tables are made anew in it, so its references are held at the end and not row by row."""
-    with engine.connect() as connection:
+    with _opened(engine) as connection:
         if engine.dialect.name != "sqlite":
             with connection.begin():
                 yield connection
@@ -76,12 +93,8 @@ def check_migrated(engine: Engine) -> None:
         InputError: It has none, or another one.
         RemoteError: It cannot be opened.
     """
-    try:
-        with engine.connect() as connection:
-            current = _current(connection)
-    except sqlalchemy.exc.DBAPIError as error:
-        message = str(error.orig).partition("\n")[0]
-        raise RemoteError(f"the database cannot be opened: {message}", hint="Look whether it is there.") from error
+    with _answering("cannot be opened", "Look whether it is there."), engine.connect() as connection:
+        current = _current(connection)
     head = ScriptDirectory.from_config(_config()).get_current_head()
     if current != head:
         raise InputError(

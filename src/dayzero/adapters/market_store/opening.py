@@ -7,6 +7,7 @@ from dayzero.adapters.market_store.guard import guard, guard_sign_ins
 from dayzero.adapters.market_store.migrate import check_migrated, migrate
 from dayzero.adapters.market_store.register import SqlRegister
 from dayzero.adapters.store.engine import open_engine
+from dayzero.core.errors import DayzeroError
 
 
 def open_books(database: str | Path, *, pool_size: int = 5, one_by_one: bool = False) -> SqlBooks:
@@ -27,7 +28,11 @@ def open_books(database: str | Path, *, pool_size: int = 5, one_by_one: bool = F
         from dayzero.adapters.market_store.wire import prepare_alone  # noqa: PLC0415  (its driver is an extra)
 
         prepare_alone(engine)
-    check_migrated(engine)
+    try:
+        check_migrated(engine)
+    except DayzeroError:
+        engine.dispose()
+        raise
     return SqlBooks(engine, one_by_one=one_by_one)
 
 

@@ -8,7 +8,7 @@ itself that nothing is there, and takes the head of the chain as it finds it. Wh
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
 
 import psycopg
@@ -132,6 +132,30 @@ class OptimisticDesk:
         raise KeepFirst
 
     def entries(self, table: str, start: int, /, **equal: Value) -> Iterator[Values]:  # noqa: ARG002  (refused)
+        """Refuse, as :meth:`heads` does.
+
+        Raises:
+            KeepFirst: Always.
+        """
+        raise KeepFirst
+
+    def stream(self, table: str, /, *by: str) -> Iterator[Values]:  # noqa: ARG002  (refused)
+        """Refuse, as :meth:`heads` does.
+
+        Raises:
+            KeepFirst: Always.
+        """
+        raise KeepFirst
+
+    def among(self, table: str, column: str, values: Collection[Value], /) -> tuple[Values, ...]:  # noqa: ARG002  (refused)
+        """Refuse, as :meth:`heads` does.
+
+        Raises:
+            KeepFirst: Always.
+        """
+        raise KeepFirst
+
+    def hashes(self, entries: Collection[tuple[str, int]], /) -> dict[tuple[str, int], str]:  # noqa: ARG002  (refused)
         """Refuse, as :meth:`heads` does.
 
         Raises:

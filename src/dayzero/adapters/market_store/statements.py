@@ -65,6 +65,34 @@ def select_from(table: str, equal: tuple[str, ...], mark: str) -> str:
 
 
 @cache
+def select_by(table: str, by: tuple[str, ...]) -> str:
+    """Read all rows in which these columns are filled, in their order."""
+    found = TABLES[table]
+    order = [found.columns[name].name for name in by]
+    tests = [f"{name} IS NOT NULL" for name in order if found.columns[name].nullable]
+    where = f" WHERE {' AND '.join(tests)}" if tests else ""
+    ordered = f" ORDER BY {', '.join(order)}" if order else ""
+    return f"SELECT {', '.join(columns(table))} FROM {table}{where}{ordered}"  # noqa: S608  (only names)
+
+
+@cache
+def select_among(table: str, column: str, values: int, mark: str) -> str:
+    """Read rows whose column has one of so many values."""
+    name = TABLES[table].columns[column].name
+    return f"SELECT {', '.join(columns(table))} FROM {table} WHERE {name} IN ({', '.join([mark] * values)})"  # noqa: S608  (only names)
+
+
+@cache
+def select_hashes(entries: int, mark: str) -> str:
+    """Read the hashes of so many entries of the journal: account, number and hash."""
+    pairs = ", ".join([f"({mark}, {mark})"] * entries)
+    found = (
+        "SELECT j.account_id, j.seq, j.hash FROM asked a, journal j WHERE j.account_id = a.account_id AND j.seq = a.seq"
+    )
+    return f"WITH asked (account_id, seq) AS (VALUES {pairs}) {found}"
+
+
+@cache
 def insert(table: str, mark: str) -> str:
     """Append one row."""
     names = columns(table)

@@ -32,15 +32,24 @@ def open_engine(database: str | Path, *, pool_size: int = 5, ping: bool = True) 
         fails half way; one with the execution option ``reads_only`` takes none.
 
     Raises:
-        InputError: The URL is no URL, or names another kind of database.
+        InputError: The URL is no URL, names another kind of database, or the driver of its kind is not installed.
     """
     url = _url(database)
     if url.get_backend_name() == "postgresql":
-        return sqlalchemy.create_engine(url, pool_size=pool_size, max_overflow=0, pool_pre_ping=ping)
+        return _postgres(url, pool_size=pool_size, ping=ping)
     engine = sqlalchemy.create_engine(url)
     sqlalchemy.event.listen(engine, "connect", _prepare)
     sqlalchemy.event.listen(engine, "begin", _begin)
     return engine
+
+
+def _postgres(url: URL, *, pool_size: int, ping: bool) -> Engine:
+    try:
+        return sqlalchemy.create_engine(url, pool_size=pool_size, max_overflow=0, pool_pre_ping=ping)
+    except ImportError as error:
+        raise InputError(
+            "PostgreSQL's driver is not installed", hint="Install it: pip install 'dayzero[postgres]'."
+        ) from error
 
 
 def _url(database: str | Path) -> URL:
