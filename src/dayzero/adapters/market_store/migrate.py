@@ -17,6 +17,7 @@ from dayzero.core.errors import InputError, IntegrityError, RemoteError
 
 _FOLDER = Path(__file__).parent / "migrations"
 _OWNER = "Nothing was changed. The owner's role owns the database, and may make roles where --app-role names a new one."
+_HELD = "Nothing was changed; look at what the audit says."
 
 
 def migrate(engine: Engine, application: str = "") -> str:
@@ -46,11 +47,13 @@ def migrate(engine: Engine, application: str = "") -> str:
 
 @contextlib.contextmanager
 def _answering(said: str, hint: str) -> Iterator[None]:
-    """Say in our own words that a database cannot be opened, or does not do what is asked."""
+    """Say in our own words that a database cannot be opened, does not do what is asked, or holds what its schema would refuse."""
     try:
         yield
     except sqlalchemy.exc.DBAPIError as error:
         message = str(error.orig).partition("\n")[0]
+        if isinstance(error, sqlalchemy.exc.IntegrityError):
+            raise IntegrityError(f"what is recorded does not hold to the schema: {message}", hint=_HELD) from error
         raise RemoteError(f"the database {said}: {message}", hint=hint) from error
 
 
@@ -82,7 +85,7 @@ def _hold_references(connection: Connection) -> None:
     if broken is not None:
         raise IntegrityError(
             f"a row of {broken[0]} refers to none of {broken[2]}",
-            hint="Nothing was changed; look at what the audit says.",
+            hint=_HELD,
         )
 
 
