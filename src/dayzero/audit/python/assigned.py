@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 
 from dayzero.audit.installed import PythonFiles
 
+_OWNER = re.compile(rb"(?<![\w.\[\]])[\w.\[\]]+\Z")
+_OWN = {b"self", b"cls"}
+_LONGEST = 200  # bytes of an owner's expression
+
 
 @dataclass(slots=True)
 class Assigned:
@@ -23,11 +27,15 @@ class Assigned:
     def holds(self, name: str) -> bool:
         """Say whether the askers give an object that attribute, so that its class need not show it."""
         if name not in self._known:
-            word = re.escape(name.encode())
-            gives = re.compile(
-                rb"(?<![\w.])(?!(?:self|cls)\." + word + rb"\b)[\w.\[\]]+\." + word + rb"[ \t]*=(?!=)"
-                rb"|\bsetattr\([^,\n]+,\s*[\"']" + word + rb"[\"']"
-            )
             files = (file for one in sorted(self.askers) for file in self.python.holding(name.encode(), below=one))
-            self._known[name] = any(gives.search(self.python.text(file)) for file in files)
+            self._known[name] = any(_gives(self.python.text(file), name.encode()) for file in files)
         return self._known[name]
+
+
+def _gives(text: bytes, name: bytes) -> bool:
+    # what follows a dot is looked for first: a pattern that begins with the owner's name would be tried at every letter
+    assigned = re.finditer(rb"\." + re.escape(name) + rb"[ \t]*=(?!=)", text)
+    owners = (_OWNER.search(text, max(0, one.start() - _LONGEST), one.start()) for one in assigned)
+    if any(owner is not None and owner[0] not in _OWN for owner in owners):
+        return True
+    return b"setattr(" in text and re.search(rb"\bsetattr\([^,\n]+,\s*[\"']" + re.escape(name) + rb"[\"']", text) is not None
