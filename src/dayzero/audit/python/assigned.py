@@ -38,4 +38,7 @@ def _gives(text: bytes, name: bytes) -> bool:
     owners = (_OWNER.search(text, max(0, one.start() - _LONGEST), one.start()) for one in assigned)
     if any(owner is not None and owner[0] not in _OWN for owner in owners):
         return True
-    return b"setattr(" in text and re.search(rb"\bsetattr\([^,\n]+,\s*[\"']" + re.escape(name) + rb"[\"']", text) is not None
+    return (
+        b"setattr(" in text
+        and re.search(rb"\bsetattr\([^,\n]+,\s*[\"']" + re.escape(name) + rb"[\"']", text) is not None
+    )
