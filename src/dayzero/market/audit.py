@@ -86,6 +86,19 @@ class Seen:
             head = Head(number(entry, "seq"), text(entry, "hash"))
             yield entry
 
+    def recorded(self, entries: Iterable[Values], name: str, head: Head | None = None) -> Iterator[tuple[str, Row]]:
+        """Hold a chain of the journal, and give each row that an entry recorded, with the entry."""
+        for entry in self.chain(entries, name, head):
+            self.entries += 1
+            where = f"{name} #{entry['seq']}"
+            try:
+                rows = recorded(entry)
+            except IntegrityError as error:
+                self.find([Finding(kind="row", where=where, reason=error.message)])
+                continue
+            for row in rows:
+                yield where, row
+
     def audited(self, *, checkpoints: int, since: int = 0) -> Audited:
         """Say what was seen."""
         return Audited(
@@ -143,16 +156,7 @@ def _recorded(desk: Desk, seen: Seen) -> Iterator[tuple[str, Row]]:
         desk.stream("journal", "account_id", "seq"), lambda row: row["account_id"]
     ):
         seen.accounts += 1
-        for entry in seen.chain(entries, f"journal {account}"):
-            seen.entries += 1
-            where = f"journal {account} #{entry['seq']}"
-            try:
-                rows = recorded(entry)
-            except IntegrityError as error:
-                seen.find([Finding(kind="row", where=where, reason=error.message)])
-                continue
-            for row in rows:
-                yield where, row
+        yield from seen.recorded(entries, f"journal {account}")
 
 
 def _kept(desk: Desk) -> Iterator[tuple[str, Values]]:

@@ -17,7 +17,6 @@ from dayzero.market.audit_rules import (
     hold_row,
     hold_wallets,
     moves,
-    recorded,
 )
 from dayzero.market.chain import Head, heads_in
 from dayzero.market.checkpoint import Signed
@@ -79,17 +78,9 @@ def _grown(desk: Desk, account: str, base: Head, seen: Seen) -> None:
         first = next(entries, None)
         if first is None or first["hash"] != base.hash:
             seen.find([Finding(kind="chain", where=f"{name} #{base.seq}", reason="a block says it had another hash")])
-    for entry in seen.chain(entries, name, base):
-        seen.entries += 1
-        where = f"{name} #{entry['seq']}"
-        try:
-            rows = recorded(entry)
-        except IntegrityError as error:
-            seen.find([Finding(kind="row", where=where, reason=error.message)])
-            continue
-        for row in rows:
-            seen.rows += 1
-            seen.find(hold_row(row, desk.stored(row), where))
+    for where, row in seen.recorded(entries, name, base):
+        seen.rows += 1
+        seen.find(hold_row(row, desk.stored(row), where))
     if account != HOUSE:
         _hold(_tables(desk, account), seen)
 
