@@ -7,6 +7,7 @@ from typing import Final
 
 from dayzero.adapters.measuring.records import Records
 from dayzero.adapters.measuring.server import Server
+from dayzero.adapters.measuring.stamping import Stamping
 from dayzero.adapters.measuring.stream import State, Stream
 from dayzero.adapters.measuring.wire import Received, Wire, why
 from dayzero.bench.http1 import MalformedResponseError, chunk_opening
@@ -62,6 +63,7 @@ class Loop:
         self._ended = ended
         self._timeout_s = timeout_s
         self._keeps = keeps
+        self._stamping = Stamping()
         self._poller = select.epoll()
         self._streams: dict[int, Stream] = {}  # by descriptor
         self._poll = 0  # number of the last one
@@ -118,6 +120,7 @@ class Loop:
         for stream in tuple(self._streams.values()):
             self._drop(stream)
         self._poller.close()
+        self._stamping.close()
 
     def _take(self, events: Sequence[tuple[int, int]]) -> None:
         """Read each stream once. This is the hot path: of a read that is one whole chunk it looks at nothing but the ends."""
