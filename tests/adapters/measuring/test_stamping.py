@@ -3,6 +3,7 @@
 import contextlib
 import os
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,31 +28,33 @@ def asking() -> Iterator[int]:
                 yield int(name.name)
 
 
-def to_oneself(*, asks: bool) -> tuple[socket.socket, socket.socket]:
+def to_oneself() -> tuple[socket.socket, socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as door:
         far = socket.create_connection(door.getsockname())
         near, _ = door.accept()
-    if asks:
-        near.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     return far, near
 
 
 def test_a_stamp_is_waited_for_until_it_comes():
-    far, near = to_oneself(asks=False)
-    with far, near:
+    far, near = to_oneself()
+    sleep = time.sleep
+    pauses: list[float] = []
 
-        def ask_later(_seconds: float) -> None:
-            near.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    def ask_and_sleep(seconds: float) -> None:
+        near.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        pauses.append(seconds)
+        sleep(seconds)
 
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(stamping.time, "sleep", ask_later)
-            assert stamps(far, near)
+    with far, near, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stamping.time, "sleep", ask_and_sleep)
+        assert stamps(far, near)
+    assert pauses
 
 
 def test_a_connection_that_is_never_stamped_is_given_up(monkeypatch: pytest.MonkeyPatch):
     pauses: list[float] = []
     monkeypatch.setattr(stamping.time, "sleep", pauses.append)
-    far, near = to_oneself(asks=False)
+    far, near = to_oneself()
     with far, near:
         assert not stamps(far, near)
     assert sum(pauses) == pytest.approx(0.2)

@@ -105,7 +105,7 @@ class ShardedClient:
         """Drive one cell to its end.
 
         Args:
-            shares: One a process; their clients' files are with the operating system when this returns.
+            shares: One a process; when this returns their clients are closed, and their files are with the operating system.
             cell: The cell as a whole.
             on_progress: Called now and then.
         """
@@ -118,6 +118,8 @@ class ShardedClient:
             for number, handler in kept.items():
                 signal.signal(number, handler)
             _end(children)
+            for share in shares:
+                share.client.close()
         told = [child.told for child in children]
         self.cost += Cost(
             window_s=max(each.cost.window_s for each in told),
