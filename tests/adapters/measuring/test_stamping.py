@@ -1,6 +1,7 @@
 """The kernel stamps from before the first answer until after the last, whatever connections come and go."""
 
 import contextlib
+import errno
 import os
 import socket
 import time
@@ -63,19 +64,27 @@ def test_a_connection_that_is_never_stamped_is_given_up(monkeypatch: pytest.Monk
 def test_stamps_are_asked_for_until_it_is_closed_whatever_else_is_open():
     before = set(asking())
     kept = Stamping()
-    assert kept.seen
     assert len(set(asking()) - before) == 1
     kept.close()
     assert set(asking()) == before
 
 
-def test_a_machine_without_a_loopback_is_measured_all_the_same(monkeypatch: pytest.MonkeyPatch):
-    def none(*_: object, **__: object) -> socket.socket:
-        raise OSError(99, "Cannot assign requested address")
+def none(*_: object, **__: object) -> socket.socket:
+    raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
 
-    monkeypatch.setattr(stamping.socket, "create_server", none)
+
+def test_a_machine_without_a_loopback_is_measured_all_the_same(monkeypatch: pytest.MonkeyPatch):
+    with raw_server([ANSWER]) as server:
+        monkeypatch.setattr(stamping.socket, "create_server", none)
+        driven = drive(server.url, [ask()])
+    assert driven.rows[0].ok
+
+
+def test_a_kernel_that_refuses_stamps_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stamping, "SO_TIMESTAMPNS", 9999)
+    before = len(tuple(Path("/proc/self/fd").iterdir()))
     kept = Stamping()
-    assert not kept.seen
+    assert len(tuple(Path("/proc/self/fd").iterdir())) == before
     kept.close()
 
 

@@ -10,7 +10,7 @@ from dayzero.adapters.measuring.wire import SO_TIMESTAMPNS
 _ANY: Final = ("127.0.0.1", 0)
 _LOOKS: Final = 200
 _LOOK_S: Final = 0.001
-_FAR_S: Final = 1.0
+_PATIENCE_S: Final = 1.0
 
 
 class Stamping:
@@ -19,21 +19,16 @@ class Stamping:
     The kernel stamps while any socket of the machine asks for it, and begins and ends by work that it puts off: what arrives on
     the first socket that asks, or on one that follows the last, can come without a stamp. So a connection to oneself asks before
     any other does, is seen to get a stamp, and stands as long as others come and go.
-
-    Attributes:
-        seen: Whether a stamp was seen.
     """
 
-    __slots__ = ("_ends", "seen")
+    __slots__ = ("_ends",)
 
     def __init__(self) -> None:
         self._ends: tuple[socket.socket, ...] = ()
-        self.seen = False
-        with contextlib.suppress(
-            OSError
-        ):  # a machine without a loopback, or a kernel without stamps: reads say it themselves
+        # Where there is no loopback, or the kernel does not stamp, the reads themselves say that they have no stamp.
+        with contextlib.suppress(OSError):
             self._ends = _to_oneself()
-            self.seen = stamps(*self._ends)
+            stamps(*self._ends)
 
     def close(self) -> None:
         """Ask for stamps no more."""
@@ -52,14 +47,11 @@ def stamps(far: socket.socket, near: socket.socket) -> bool:
 
 
 def _to_oneself() -> tuple[socket.socket, socket.socket]:
-    with socket.create_server(_ANY, backlog=1) as door:
-        far = socket.create_connection(door.getsockname(), timeout=_FAR_S)
-        try:
-            door.settimeout(_FAR_S)
-            near, _ = door.accept()
-            near.settimeout(_FAR_S)
-            near.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        except OSError:
-            far.close()
-            raise
+    with contextlib.ExitStack() as stack, socket.create_server(_ANY, backlog=1) as door:
+        far = stack.enter_context(socket.create_connection(door.getsockname(), timeout=_PATIENCE_S))
+        door.settimeout(_PATIENCE_S)
+        near = stack.enter_context(door.accept()[0])
+        near.settimeout(_PATIENCE_S)
+        near.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        stack.pop_all()
     return far, near
