@@ -51,3 +51,30 @@ def test_two_imports_are_compared_version_by_version(imported, tmp_path, answer,
     assert (code, "both sides need a label" in err) == (2, True)
     code, _, _ = dayzero("perfdb", "diff", db, db, "--label", "vllm/9", "--other", "vllm/8")
     assert code == 3
+
+
+def test_the_noise_of_both_sides_counts(imported, tmp_path, answer):
+    quiet = [gemm(m / 1000, m) for m in range(1, 41) for _ in range(2)]
+    factors = (0.5, 2.0)
+    noisy = [gemm(m / 1000 * f * 1.3, m, version="0.25.0") for m in range(1, 41) for f in factors]
+    imported({place(GEMM): quiet, place(GEMM, version="0.25.0"): noisy})
+    words = ("perfdb", "diff", tmp_path / "db", tmp_path / "db")
+    for first, second in (("vllm/0.24.0", "vllm/0.25.0"), ("vllm/0.25.0", "vllm/0.24.0")):
+        code, told = answer(*words, "--label", first, "--other", second)
+        assert (code, [one["change"] for one in told["differences"]]) == (0, ["same within noise"])
+
+
+def test_a_label_that_is_none_names_those_that_are_near(imported, tmp_path, dayzero):
+    imported({place(GEMM): [gemm(1.0)]})
+    words = ("perfdb", "diff", tmp_path / "db", tmp_path / "db", "--label", "vllm/0.24.0", "--other", "vllm/0.25")
+    code, out, _ = dayzero(*words)
+    assert (code, "has no label vllm/0.25; it has vllm/0.24.0" in out) == (3, True)
+
+
+def test_single_rows_of_few_shapes_tell_nothing(imported, tmp_path, answer):
+    rows = [gemm(m / 1000, m) for m in range(1, 4)]
+    later = [row | {"latency": row["latency"] * 9, "version": "0.25.0"} for row in rows]
+    imported({place(GEMM): rows, place(GEMM, version="0.25.0"): later})
+    words = ("perfdb", "diff", tmp_path / "db", tmp_path / "db", "--label", "vllm/0.24.0", "--other", "vllm/0.25.0")
+    code, told = answer(*words)
+    assert (code, [one["change"] for one in told["differences"]]) == (3, ["too few to tell"])

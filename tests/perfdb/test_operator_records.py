@@ -154,6 +154,16 @@ def without(told: dict[str, object], key: str) -> dict[str, object]:
         (document(record(metrics={"latency_us": -1.0})), "latency_us is negative"),
         (document(record(status="unsupported")), "holds no record that is ok"),
         (document(record(), record(metrics={"latency_ms": 1.0})), "one thing in two units"),
+        (document(record(GEMM | {"m": 2**63})), "not a whole number that a table can hold"),
+        (document(record(GEMM | {"m": 10**400})), "m is 1"),
+        (document(record(GEMM | {"m": -1})), "m is -1, not a whole number"),
+        (document(record(GEMM | {"m": True})), "m is True, not a whole number"),
+        (document(record(GEMM | {"dtype": ""})), "dtype is '', not a word"),
+        (document(record(metrics={"latency_s": 1e308})), "latency_us is negative or not a number"),
+        (document(record(), device="nvidia  h200"), "calls NVIDIA H200 'nvidia  h200'"),
+        (document(record(), device="英偉達"), "names a device without a letter or digit"),
+        (document(record(), run={"url": URL, "sha": SHA, "date": "yesterday"}), "has a date that is none: 'yesterday'"),
+        (document(record(), run={"url": URL, "sha": SHA, "date": "2999-01-01"}), "which is yet to come"),
     ],
 )
 def test_what_cannot_be_trusted_is_refused_and_leaves_no_import(tmp_path, dayzero, told, message):

@@ -124,6 +124,78 @@ def test_a_record_of_another_key_does_nothing_where_keys_are_named(taken, dayzer
     assert (code, "without 6 rows" in out) == (0, True)
 
 
+def test_a_record_of_another_key_does_not_displace_one_that_counts(taken, dayzero):
+    assert dayzero("keys", "new", "other", "-o", taken)[0] == 0
+    ledger = taken / "evidence" / "ledger.jsonl"
+    (taken / "theirs").mkdir()
+    told = ("--cause", "duplicate", "--why", "something else", "--sign", taken / "other.key.pem")
+    words = ("--table", "kda_perf", "--where", "kernel_label=flashkda_fwd")
+    assert dayzero("perfdb", "retract", "conv-floor", taken / "db", taken / "theirs", *words, *told)[0] == 0
+    theirs = json.loads((taken / "theirs" / "evidence" / "ledger.jsonl").read_bytes())
+    last = json.loads(ledger.read_bytes().splitlines()[-1])
+    line = link(seq=last["seq"] + 1, prev=last["digest"], name=theirs["type"], body=theirs["body"]).line
+    ledger.write_bytes(ledger.read_bytes() + line)
+    code, out, err = dayzero("perfdb", "retractions", taken / "db", taken, "--key", taken / "lab.pub.pem")
+    assert (code, "conv-floor: applied" in out, "signed by a key that is not trusted" in out) == (1, True, True), err
+    code, out, _ = export(dayzero, taken, "trusted", "--key", taken / "lab.pub.pem")
+    assert (code, "without 6 rows" in out) == (1, True)
+
+
+def test_evidence_that_was_changed_in_the_database_is_no_evidence(taken, dayzero):
+    for file in (taken / "db" / "files").iterdir():
+        if file.read_bytes() == TEXT.encode():
+            file.chmod(0o644)
+            file.write_text("a\nb\nc\n", encoding="utf-8")
+    words = ("another", taken / "db", taken, *WORDS, "--cause", "duplicate", "--why", "why not", "--line", f"{META}:3")
+    code, _, err = dayzero("perfdb", "retract", *words)
+    assert (code, "is not the file that was imported" in err) == (4, True)
+
+
+@pytest.mark.parametrize("line", [f"{META}:²", f"{META}:0", f"{META}:99", f"{META}:-1", META])
+def test_a_line_that_is_none_is_no_evidence(taken, dayzero, line):
+    words = ("another", taken / "db", taken, *WORDS, "--cause", "duplicate", "--why", "why not", "--line", line)
+    code, _, err = dayzero("perfdb", "retract", *words)
+    assert (code, "hint: " in err, "Traceback" in err) == (2, True, False)
+
+
+@pytest.mark.parametrize("where", ["latency_us>nan", "latency_us<inf", "latency_us=x", "seq_len=1.5", "run=1"])
+def test_a_value_that_the_column_cannot_hold_is_refused(taken, dayzero, where):
+    words = (
+        "another",
+        taken / "db",
+        taken,
+        "--table",
+        "kda_perf",
+        "--where",
+        where,
+        "--cause",
+        "duplicate",
+        "--why",
+        "w",
+    )
+    code, _, err = dayzero("perfdb", "retract", *words)
+    assert (code, "hint: " in err, "Traceback" in err) == (2, True, False)
+
+
+def test_retractions_that_overlap_leave_each_row_out_once(taken, dayzero):
+    more = ("--table", "kda_perf", "--where", "seq_len<=4", "--cause", "duplicate", "--why", "seen twice in the table")
+    key = ("--sign", taken / "lab.key.pem")
+    assert dayzero("perfdb", "retract", "short-ones", taken / "db", taken, *more, *key)[0] == 0
+    code, out, _ = export(dayzero, taken)
+    assert (code, "without 9 rows" in out) == (0, True)  # six of the floor, and three short ones of the other kernel
+
+
+def test_a_retraction_of_every_row_leaves_no_file_and_is_undone(taken, dayzero):
+    key = ("--sign", taken / "lab.key.pem")
+    words = ("--table", "kda_perf", "--where", "seq_len>=0", "--cause", "upstream_withdrawn", "--why", "all withdrawn")
+    assert dayzero("perfdb", "retract", "all", taken / "db", taken, *words, *key)[0] == 0
+    assert export(dayzero, taken)[0] == 0
+    assert not (taken / "out" / place(KDA)).exists()
+    assert dayzero("perfdb", "reinstate", "all", taken, "--why", "they were right", *key)[0] == 0
+    code, out, _ = export(dayzero, taken, "again")
+    assert (code, "without 6 rows" in out) == (0, True)
+
+
 def test_a_record_that_was_changed_with_its_chain_is_not_what_was_signed(taken, dayzero):
     file = taken / "evidence" / "ledger.jsonl"
     entry = json.loads(file.read_bytes())

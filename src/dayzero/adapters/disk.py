@@ -12,9 +12,14 @@ from dayzero.core.errors import RemoteError
 _OWN: Final = 8  # random bytes of a name that no other process has
 
 
+_REFUSED: Final = frozenset(
+    (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
+)
+
+
 @contextlib.contextmanager
 def disk_errors(target: Path) -> Iterator[None]:
-    """Turn a full or read-only disk into an error that says which path could not be written.
+    """Turn a full or read-only disk, or a path that no file can have, into an error that says which path could not be written.
 
     Raises:
         RemoteError: The operating system refused to write.
@@ -26,7 +31,7 @@ def disk_errors(target: Path) -> Iterator[None]:
             raise RemoteError(
                 f"the disk is full: {target} could not be written", hint="Free some space, or choose another folder."
             ) from error
-        if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        if error.errno in _REFUSED:
             raise RemoteError(
                 f"{target} cannot be written: {error.strerror}", hint="Choose a folder that you may write to."
             ) from error

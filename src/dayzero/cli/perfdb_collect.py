@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import cyclopts
+from cyclopts.validators import Number
 
 from dayzero.adapters.slurm_jobs import parse_options
 from dayzero.cli.console import stderr_console
@@ -23,6 +24,58 @@ from dayzero.wiring.perfdb_tactics import try_tactics
 
 @cyclopts.Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cases:
+    """Which cases are measured.
+
+    Attributes:
+        where: Condition on a column, as in num_v_heads=96; can be repeated.
+        plan: File with [[lane]] tables of title and where, in the order in which they are measured.
+        shard: Which part of the cases, as in 2/8.
+        ranks: Ranks of a collective; as many as its lane says when left out.
+    """
+
+    where: Where = ()
+    plan: Path | None = None
+    shard: str = "1/1"
+    ranks: Annotated[int, cyclopts.Parameter(validator=Number(gte=0))] = 0
+
+
+@cyclopts.Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """How each case is measured.
+
+    Attributes:
+        l2: Whether the L2 cache holds what the call before left in it, or is written over.
+        samples: Samples of a case, at most.
+        trace: Whether to see which kernels each case launches.
+        case_seconds: How long a case may take.
+        seconds: After this no case is begun; 0 for no end.
+    """
+
+    l2: Literal["warm", "flushed"] = "warm"
+    samples: Annotated[int, cyclopts.Parameter(validator=Number(gte=1))] = 200
+    trace: bool = True
+    case_seconds: Annotated[float, cyclopts.Parameter(validator=Number(gt=0))] = 180.0
+    seconds: Annotated[float, cyclopts.Parameter(validator=Number(gte=0))] = 0.0
+
+
+@cyclopts.Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuner:
+    """An operator's candidates, which are tried in place of lanes.
+
+    Attributes:
+        tactics: Operator whose tuner's candidates are tried, each in a process of its own.
+        jobs: How many candidates are tried at once.
+    """
+
+    tactics: str = ""
+    jobs: Annotated[int, cyclopts.Parameter(validator=Number(gte=1))] = 1
+
+
+@cyclopts.Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Machines:
     """Where cases are measured, where that is not this machine.
 
@@ -32,26 +85,18 @@ class Machines:
     """
 
     slurm: str = ""
-    workers: Annotated[int, cyclopts.Parameter(validator=cyclopts.validators.Number(gte=1))] = 2
+    workers: Annotated[int, cyclopts.Parameter(validator=Number(gte=1))] = 2
 
 
-def collect_rows(  # noqa: PLR0913  (each is one option)
+def collect_rows(  # noqa: PLR0913  (each is one option, or what belongs together)
     *lanes: str,
     system: str = "",
     output: Annotated[Path | None, cyclopts.Parameter(name=("--output", "-o"))] = None,
     python: str = sys.executable,
-    where: Where = (),
-    plan: Path | None = None,
     build: str = "",
-    shard: str = "1/1",
-    ranks: int = 0,
-    l2: Literal["warm", "flushed"] = "warm",
-    samples: int = 200,
-    trace: bool = True,
-    case_seconds: float = 180.0,
-    seconds: float = 0.0,
-    tactics: str = "",
-    jobs: int = 1,
+    cases: Cases = Cases(),
+    measuring: Measuring = Measuring(),
+    tuner: Tuner = Tuner(),
     machines: Machines = Machines(),
     output_format: OutputFormat = "text",
 ) -> int:
@@ -65,46 +110,37 @@ def collect_rows(  # noqa: PLR0913  (each is one option)
         system: Name of the system that this machine is, as in h200_sxm.
         output: The run, a folder.
         python: Interpreter that has the engine; this one without it.
-        where: Condition on a column, as in num_v_heads=96; can be repeated.
-        plan: File with [[lane]] tables of title and where, in the order in which they are measured.
         build: What is measured, as NAME==VERSION@sha256:DIGEST of its wheel.
-        shard: Which part of the cases, as in 2/8.
-        ranks: Ranks of a collective.
-        l2: Whether the L2 cache holds what the call before left in it, or is written over.
-        samples: Samples of a case, at most.
-        trace: Whether to see which kernels each case launches.
-        case_seconds: How long a case may take.
-        seconds: After this no case is begun.
-        tactics: Operator whose tuner's candidates are tried instead, each in a process of its own.
-        jobs: How many candidates are tried at once.
+        cases: Which cases are measured.
+        measuring: How each case is measured.
+        tuner: An operator's candidates, which are tried in place of lanes.
         machines: Where cases are measured.
         output_format: How the result is written to stdout.
     """
-    if tactics:
-        if output is None:
-            raise InputError("a run needs a folder", hint="Give -o RUN.")
-        return show_tactics(
-            try_tactics(tactics, output, python, case_s=case_seconds, jobs=jobs, tell=stderr_console().print),
-            output_format,
-        )
-    if not lanes and plan is None:
+    if not tuner.tactics and not lanes and cases.plan is None:
         _list_lanes()
         return PROVEN
-    if output is None or not system:
-        raise InputError("a run needs a folder and a system", hint="Give -o RUN and --system NAME.")
+    if output is None or not (system or tuner.tactics):
+        needs = "a folder" if tuner.tactics else "a folder and a system"
+        raise InputError(f"a run needs {needs}", hint="Give -o RUN" + ("." if tuner.tactics else " and --system NAME."))
+    if tuner.tactics:
+        case_s, tell = measuring.case_seconds, stderr_console().print
+        return show_tactics(
+            try_tactics(tuner.tactics, output, python, case_s=case_s, jobs=tuner.jobs, tell=tell), output_format
+        )
     asked = Asked(
         lanes=lanes,
-        where=where,
-        plan=plan,
+        where=cases.where,
+        plan=cases.plan,
         system=system,
         python=python,
         build=build,
-        shard=_shard(shard),
-        ranks=ranks,
-        method={"most": samples, "flush": l2 == "flushed"},
-        trace=trace,
-        case_s=case_seconds,
-        seconds=seconds,
+        shard=_shard(cases.shard),
+        ranks=cases.ranks,
+        method={"most": measuring.samples, "flush": measuring.l2 == "flushed"},
+        trace=measuring.trace,
+        case_s=measuring.case_seconds,
+        seconds=measuring.seconds,
     )
     return _measured(asked, output, machines, output_format)
 
@@ -125,7 +161,7 @@ def _measured(asked: Asked, output: Path, machines: Machines, output_format: Out
 
 def _shard(text: str) -> tuple[int, int]:
     number, _, count = text.partition("/")
-    if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
         raise InputError(f"not a shard: {text!r}", hint="Write it as in 2/8, counted from 1.")
     return int(number), int(count)
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from dayzero.cli.main import FINDINGS, PROVEN
 from dayzero.cli.output import OutputFormat, print_json
-from dayzero.cli.perfdb_options import SCHEMA, Evidence, ImportId, Keys, Where, title, trusted
+from dayzero.cli.perfdb_options import SCHEMA, Evidence, ImportId, Keys, Where, opened_title, trusted
 from dayzero.core.errors import InputError
 from dayzero.perfdb.coverage import Coverage, DeclaredLane, coverage, declared_lanes
 from dayzero.perfdb.model import Import
 from dayzero.perfdb.retraction import applied
 from dayzero.perfdb.tables import systems
-from dayzero.wiring.perfdb import open_database
+from dayzero.wiring.perfdb import Database, open_database
 from dayzero.wiring.perfdb_retract import standings_in
 
 
@@ -50,7 +50,7 @@ def show_coverage(  # noqa: PLR0913  (each is an option of its own)
     if output_format == "json":
         print_json(_document(opened.made, found))
     else:
-        _print(opened.made, found)
+        _print(opened, found)
     return PROVEN if all(one.with_rows == len(one.cells) for one in found) else FINDINGS
 
 
@@ -69,8 +69,8 @@ def _own(table: str, engine: str, where: tuple[str, ...]) -> tuple[DeclaredLane,
     return (DeclaredLane(title=title_, table=table, engine=engine, where=where, systems=tuple(systems())),)
 
 
-def _print(made: Import, found: tuple[Coverage, ...]) -> None:
-    print(title(made))
+def _print(opened: Database, found: tuple[Coverage, ...]) -> None:
+    print(opened_title(opened))
     for one in found:
         print(f"\n{one.lane.title}: {one.with_rows} of {len(one.cells)} systems, {one.rows} rows")
         if one.lane.source:

@@ -1,5 +1,6 @@
 """``dayzero perfdb diff``: what became faster or slower, beyond noise?"""
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from dayzero.cli.main import FINDINGS, PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
 from dayzero.cli.perfdb_options import SCHEMA, title
 from dayzero.perfdb.diff import Change, Difference
+from dayzero.wiring.perfdb import Database
 from dayzero.wiring.perfdb_diff import Compared, compare_databases
 
 
@@ -42,6 +44,7 @@ def diff_rows(  # noqa: PLR0913  (each is an option of its own)
         print_json(_document(compared))
     else:
         _print(compared)
+        _print_unknown((compared.first, label), (compared.second, other))
     if not compared.differences:
         return PROVEN if compared.untouched and not compared.alone else UNDECIDED
     told = {one.change for one in compared.differences} - {Change.UNTOLD}
@@ -62,6 +65,15 @@ def _print(compared: Compared) -> None:
             print(f"{text}: {', '.join(names)}")
     if not compared.differences and not compared.untouched:
         print("nothing that both sides measured")
+
+
+def _print_unknown(*sides: tuple[Database, str]) -> None:
+    """Say of a label that an import does not have which ones it has that are near."""
+    for opened, label in sides:
+        known = sorted({one.label for one in opened.made.labels})
+        if label and label not in known:
+            near = get_close_matches(label, known, n=5, cutoff=0.4) or known
+            print(f"import {opened.made.id} has no label {label}; it has {', '.join(near)}")
 
 
 def _quantiles(one: Difference) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dayzero.cli.main import PROVEN, UNDECIDED
 from dayzero.cli.output import OutputFormat, print_json
-from dayzero.cli.perfdb_options import SCHEMA, Evidence, ImportId, Keys, Where, title, trusted
+from dayzero.cli.perfdb_options import SCHEMA, Evidence, ImportId, Keys, Where, opened_title, trusted
 from dayzero.core.verdict import Undecided
 from dayzero.perfdb.explain import Answer, Outcome
 from dayzero.perfdb.lane_index import LaneIndex
@@ -56,7 +56,7 @@ def explain_point(  # noqa: PLR0913  (each is an option of its own)
     if output_format == "json":
         print_json({"schema": SCHEMA, "kind": "explain", "import": opened.made.id, **_document(index, outcome, rows)})
     else:
-        print(title(opened.made))
+        print(opened_title(opened))
         print(f"{table}: {' '.join(str(term) for term in index.terms)}")
         _print(outcome, rows)
     return PROVEN if isinstance(outcome, Answer) else UNDECIDED
@@ -75,7 +75,7 @@ def _print(outcome: Outcome, rows: Sequence[RawRow]) -> None:
     print(f"channel  {outcome.channel}, {how}")
     print(f"by hand  {_by_hand(outcome)}")
     print(
-        f"bar      repeats x{outcome.noise:.3f}, interpolation x{outcome.interpolation:.3f} ({outcome.residuals} left-out points), "
+        f"bar      noise x{outcome.noise:.3f}, interpolation x{outcome.interpolation:.3f} ({outcome.residuals} left-out points), "
         f"other build x{outcome.transfer:.3f}"
     )
     for row in rows:

@@ -7,7 +7,7 @@ import cyclopts
 
 from dayzero.cli.main import FINDINGS, PROVEN
 from dayzero.cli.output import OutputFormat, print_json
-from dayzero.cli.perfdb_options import SCHEMA, ImportId, Keys, title, trusted
+from dayzero.cli.perfdb_options import SCHEMA, ImportId, Keys, opened_title, trusted
 from dayzero.cli.perfdb_retract import print_standing
 from dayzero.perfdb.retraction import Effect
 from dayzero.wiring.perfdb import open_database
@@ -48,7 +48,7 @@ def export_rows(  # noqa: PLR0913  (each is an option of its own)
         counts = {"files": done.files, "rewritten": done.rewritten, "rows_left_out": done.left_out}
         print_json({"schema": SCHEMA, "kind": "export", "import": opened.made.id, **counts, "retractions": effects})
     else:
-        print(title(opened.made))
+        print(opened_title(opened))
         for one in standing:
             print_standing(one)
         print(f"{output}: {done.files} files, {done.rewritten} of them written anew without {done.left_out} rows")

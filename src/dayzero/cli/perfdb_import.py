@@ -36,12 +36,13 @@ def import_rows(
         sha256: Digest that the wheel has to have.
         output_format: How the result is written to stdout.
     """
-    console = stderr_console()
-    if is_run(source):
+    console, own = stderr_console(), is_run(source)
+    if sha256 and (own or is_records(source)):
+        what = "a run has" if own else "records have"
+        raise InputError(f"{what} no digest to compare", hint="Leave --sha256 out, or give the wheel.")
+    if own:
         done = import_run(source, output, console.print)
     elif is_records(source):
-        if sha256:
-            raise InputError("records have no digest to compare", hint="Leave --sha256 out, or give the wheel.")
         done = import_records(source, output, console.print)
     else:
         done = import_tree(source, output, Sha256(sha256) if sha256 else None, console.print)

@@ -8,7 +8,7 @@ import cyclopts
 
 from dayzero.cli.main import FINDINGS, PROVEN
 from dayzero.cli.output import OutputFormat, print_json
-from dayzero.cli.perfdb_options import SCHEMA, ImportId, title
+from dayzero.cli.perfdb_options import SCHEMA, ImportId, opened_title
 from dayzero.perfdb.lint import chosen, lint
 from dayzero.perfdb.model import Finding, Import
 from dayzero.wiring.perfdb import open_database
@@ -41,7 +41,7 @@ def lint_rows(
     if output_format == "json":
         print_json({"schema": SCHEMA, "kind": "lint", "import": opened.made.id, "findings": [_entry(f) for f in found]})
     else:
-        print(title(opened.made))
+        print(opened_title(opened))
         for one in rules:
             _print(one.name, one.question, [f for f in found if f.rule == one.name], _SHOWN if not every else None)
         _sum(opened.made, found)

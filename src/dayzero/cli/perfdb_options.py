@@ -8,6 +8,7 @@ import cyclopts
 
 from dayzero.adapters.keys import load_public_key
 from dayzero.perfdb.model import Import
+from dayzero.wiring.perfdb import Database
 from dayzero_verify.keys import PublicKey
 
 SCHEMA = "dayzero/perfdb/v1"
@@ -40,3 +41,9 @@ def trusted(keys: Iterable[Path]) -> tuple[PublicKey, ...]:
 def title(made: Import) -> str:
     """Name an import in one line."""
     return f"{made.upstream} {made.version}".strip() + f", import {made.id}"
+
+
+def opened_title(opened: Database) -> str:
+    """Name the import that is open, and say where it was taken for the newest of several."""
+    told = f", the newest of {opened.unnamed}; --import names another" if opened.unnamed > 1 else ""
+    return title(opened.made) + told

@@ -9,7 +9,7 @@ import cyclopts
 from dayzero.cli.console import stderr_console
 from dayzero.cli.main import FINDINGS, PROVEN
 from dayzero.cli.output import OutputFormat, print_json
-from dayzero.cli.perfdb_options import SCHEMA, ImportId, Keys, Where, title, trusted
+from dayzero.cli.perfdb_options import SCHEMA, ImportId, Keys, Where, opened_title, trusted
 from dayzero.evidence.row_model import RowRetraction
 from dayzero.perfdb.retraction import Effect, Standing
 from dayzero.wiring.perfdb import open_database
@@ -92,7 +92,7 @@ def retractions(
         entries = [_entry(one) for one in standing]
         print_json({"schema": SCHEMA, "kind": "retractions", "import": opened.made.id, "retractions": entries})
     else:
-        print(title(opened.made))
+        print(opened_title(opened))
         for one in standing:
             print_standing(one)
         print(f"retractions of rows: {len(standing)}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from dayzero.perfdb.model import Build, Grade, Label, Sidecar, TreePlace
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_OWN = re.compile(r"(wheel|record) sha256:[0-9a-f]{64}")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DEVELOPMENT = re.compile(r"\.dev\d+")
 
 
@@ -43,7 +45,7 @@ def origin_of(place: TreePlace, table: str, row_version: str | None, sidecar: Si
     ):
         digest = ""
     label = f"{place.engine}/{place.version}"
-    own = sidecar.build if sidecar is not None and agrees else ""
+    own = sidecar.build if sidecar is not None and agrees and _OWN.fullmatch(sidecar.build) else ""
     identity = f"image {digest}" if digest else own
     identity = identity or f"import {import_id}, {label}, row version {row_version or 'not given'}"
     build = Build(
@@ -72,7 +74,7 @@ def labels_of(origins: Iterable[Origin], sidecars: Mapping[TreePlace, Sidecar]) 
         systems.add(origin.place.system)
         sidecar = sidecars.get(origin.place)
         for told in sidecar.tables if sidecar is not None else ():
-            if told.table == origin.table and told.collected_at:
+            if told.table == origin.table and _DAY.match(told.collected_at):
                 days.add(told.collected_at)
     return tuple(
         Label(label=label, build=build, systems=tuple(sorted(systems)), valid_from=min(days, default=""), valid_to="")

@@ -4,9 +4,11 @@ import hashlib
 import itertools
 import json
 import math
+import operator
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.resources import files
 from typing import TypeAlias
 
@@ -17,6 +19,14 @@ from dayzero.perfdb.predicate import Term, parse_terms
 from dayzero.perfdb.tables import systems
 
 Value: TypeAlias = str | int
+_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _ROOM = 0.9  # of a GPU's memory; the rest is its context and what the allocator cannot join
 
 
@@ -134,11 +144,16 @@ def chosen_lanes(names: Sequence[str]) -> tuple[CollectedLane, ...]:
     for name in names:
         below = [lane for lane in lanes if lane.title == name or lane.title.startswith(f"{name.rstrip('/')}/")]
         if not below:
-            raise InputError(
-                f"no lane is called {name!r}", hint=f"There are {', '.join(lane.title for lane in lanes)}."
-            )
+            close = get_close_matches(name, sorted({first for lane in lanes for first in _firsts(lane.title)}), n=3)
+            told = ", ".join(close or (lane.title for lane in lanes))
+            raise InputError(f"no lane is called {name!r}", hint=f"There is {told}.")
         found |= {lane.title: lane for lane in below}
     return tuple(found.values())
+
+
+def _firsts(title: str) -> Iterable[str]:
+    """Give a title and the first words of it, by which it can be called."""
+    return itertools.accumulate(title.split("/"), "{}/{}".format)
 
 
 def parse_plan(text: str, name: str) -> tuple[PlannedLane, ...]:
@@ -180,9 +195,9 @@ def shard_of(cases: Sequence[Case], number: int, count: int) -> tuple[Case, ...]
     return tuple(cases[number - 1 :: count])
 
 
-def plan_digest(cases: Iterable[Case]) -> str:
+def plan_digest(ids: Iterable[str]) -> str:
     """Give the digest of a plan: of the cases' ids, in order."""
-    return hashlib.sha256("\n".join(case.id for case in cases).encode()).hexdigest()
+    return hashlib.sha256("\n".join(ids).encode()).hexdigest()
 
 
 def _case(lane: CollectedLane, place: Place, picked: Mapping[str, Value]) -> Case:
@@ -216,7 +231,19 @@ def _obstacle(lane: CollectedLane, place: Place, columns: Mapping[str, Value]) -
 
 
 def _meets(value: Value, term: Term) -> bool:
-    if isinstance(value, str) or term.operator in {"=", "!="}:
-        return (str(value) == term.value) == (term.operator == "=")
-    wanted = int(term.value)
-    return {"<": value < wanted, "<=": value <= wanted, ">": value > wanted, ">=": value >= wanted}[term.operator]
+    """Whether a value of a case meets a condition.
+
+    Raises:
+        InputError: A number is compared with a word, or words by which is larger.
+    """
+    if isinstance(value, str):
+        if term.operator not in {"=", "!="}:
+            raise InputError(f"{term.column} is a word, and nothing is {term.operator} it", hint="Use = or !=.")
+        return (value == term.value) == (term.operator == "=")
+    try:
+        wanted = int(term.value)
+    except ValueError as error:
+        raise InputError(
+            f"{term.column} is a number, and {term.value!r} is not", hint="Give a whole number."
+        ) from error
+    return _COMPARED[term.operator](value, wanted)

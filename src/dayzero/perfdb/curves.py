@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dayzero.perfdb.coverage import DeclaredLane
 from dayzero.perfdb.diff import noise_of
+from dayzero.perfdb.lane_index import spread_sql
 from dayzero.perfdb.model import Family, Import
 from dayzero.perfdb.ports import Rows, Value
 from dayzero.perfdb.predicate import NULL, Predicate, Term, parse_terms
@@ -19,7 +20,7 @@ class CurvePoint:
     Attributes:
         size: On the axis.
         value_us: Their median.
-        low_us: Lower end of what nine in ten repeats stay within.
+        low_us: Lower end of what nine in ten repeats stay within, or nine in ten of the rows' own samples where that is wider.
         high_us: Upper end.
         rows: How many they are.
     """
@@ -91,15 +92,16 @@ def curves(
         return ()
     gone = taken_back(family, retracted)
     where = Predicate(table=lane.table, terms=(*terms, *fixed)).sql(family)
-    spread = math.exp(noise_of(family, family.table, Predicate(table=lane.table, terms=terms).sql(family), rows))
+    noise = noise_of(family, family.table, Predicate(table=lane.table, terms=terms).sql(family), rows)
     sql = (
-        f"SELECT system, {gone}, dir_version, coalesce(substitution, ''), \"{axis}\", median(latency_us), count(*) "  # noqa: S608
+        f"SELECT system, {gone}, dir_version, coalesce(substitution, ''), \"{axis}\", median(latency_us), "  # noqa: S608
+        f"count(*), max({spread_sql(family)}) "
         f"FROM {family.table} WHERE {where} AND latency_us > 0 GROUP BY ALL ORDER BY ALL"
     )
     found: dict[str, dict[tuple[bool, str, str], list[CurvePoint]]] = {}
-    for system, back, label, swapped, size, value, count in rows.ask(sql):
+    for system, back, label, swapped, size, value, count, spread in rows.ask(sql):
         lines = found.setdefault(str(system), {})
-        point = _point(size, value, count, spread)
+        point = _point(size, value, count, math.exp(max(noise, float(str(spread)))))
         lines.setdefault((bool(back), str(label), str(swapped)), []).append(point)
     named = tuple((term.column, term.value) for term in fixed if term.value != NULL)
     return tuple(

@@ -67,8 +67,8 @@ def compare(family: Family, first: Side, second: Side, rows: Rows) -> Iterator[D
         second: What is compared.
         rows: Rows of both sides.
     """
-    repeats = noise_of(family, f"{first.prefix}{family.table}", _narrowed(family, first), rows)
-    noise = math.exp(math.sqrt(2) * repeats)
+    repeats = [noise_of(family, f"{s.prefix}{family.table}", _narrowed(family, s), rows) for s in (first, second)]
+    noise = math.exp(math.hypot(*repeats))
     for row in rows.ask(_sql(family, first, second)):
         yield _difference(family.table, noise, row)
 

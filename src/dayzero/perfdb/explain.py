@@ -1,7 +1,7 @@
 """Answer one question for a latency: with which rows, of which build, over which channel, and how far off it may be."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -12,8 +12,10 @@ from dayzero.core.errors import InputError
 from dayzero.core.verdict import Undecided
 from dayzero.perfdb.error_bar import Points, interpolate, neighbours, quantile
 from dayzero.perfdb.lane_index import LaneIndex, Measurement, Shape
+from dayzero.perfdb.model import Failure
 
 _ENOUGH, _TOLD = 20, 12
+_CASE = {"kernel_source": "kernel_label"}  # as files of cases call it
 
 
 class Channel(StrEnum):
@@ -31,11 +33,13 @@ class Question:
         label: Version of the build that is asked for (``0.24.0``).
         fixed: Value of each fixed shape column, in the lane's order.
         sizes: Size on each axis, in the lane's order.
+        failed: What is on record of an attempt at this very point; ``""`` where nothing is.
     """
 
     label: str
     fixed: Shape
     sizes: Shape
+    failed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ class Answer:
         gap_octaves: How far apart the rows on both sides are; 0 for a row itself.
         size, around: The size on that axis, and size and median latency on both sides of it; 0 and empty for a row itself.
         used: The rows, those of the smaller size first.
-        noise: Share of the bar that repeats make, as a ratio above 1; likewise below.
+        noise: Share of the bar that repeats make, or the samples of the rows themselves, as a ratio above 1; likewise below.
         interpolation: Share that interpolation makes.
         transfer: Share that another build makes.
         residuals: How many left-out points are behind ``interpolation``.
@@ -91,11 +95,13 @@ def explain(index: LaneIndex, question: Question) -> Outcome:
     """Answer a question from a lane.
 
     A row of the build itself is taken before one of another build, which has to have the same kernel label on the same system;
-    between rows it is interpolated along one axis, and never beyond them.
+    between rows it is interpolated along one axis, and never beyond them, nor where an attempt failed.
     """
     if not index.points:
         return Undecided("no row of this lane is left on this system")
     found = _value(index, question.label, question)
+    if question.failed and not (isinstance(found, _Value) and not found.axis):
+        return Undecided(f"{question.label} was tried at this very point: {question.failed}")
     if isinstance(found, _Value):
         return _answer(found, index, Channel.EXACT, 0.0)
     others = [(label, _value(index, label, question)) for label in sorted(index.labels - {question.label})]
@@ -118,11 +124,13 @@ def _value(index: LaneIndex, label: str, question: Question) -> _Value | Undecid
         return _Value(value=value, axis="", gap=0.0, size=0, around=(), used=tuple(rows), bound=0.0, residuals=0)
     best: _Value | None = None
     unbound = False
+    known: list[str] = []
     for axis, name in enumerate(index.family.axes):
         others = question.sizes[:axis] + question.sizes[axis + 1 :]
         line = index.series[axis].get((label, question.fixed, others), ())
         around = neighbours(line, question.sizes[axis])
         if around is None:
+            known += [f"{name} goes from {line[0][0]} to {line[-1][0]}"] if line else []
             continue
         gap = math.log2(around[1][0] / around[0][0])
         bound = index.calibrations[axis].bound(gap)
@@ -140,13 +148,14 @@ def _value(index: LaneIndex, label: str, question: Question) -> _Value | Undecid
                 bound=bound[0],
                 residuals=bound[1],
             )
-    return best or _why_not(label, unbound=unbound)
+    return best or _why_not(label, known, unbound=unbound)
 
 
-def _why_not(label: str, *, unbound: bool) -> Undecided:
+def _why_not(label: str, known: Sequence[str], *, unbound: bool) -> Undecided:
     if unbound:
         return Undecided(f"{label} has rows on both sides, but too few to say how wrong a value between them may be")
-    return Undecided(f"{label} has no row of this shape, and none on both sides of it along one axis")
+    told = f" ({', '.join(known)}, and nothing is told beyond)" if known else ""
+    return Undecided(f"{label} has no row of this shape, and none on both sides of it along one axis{told}")
 
 
 def _rows(index: LaneIndex, label: str, question: Question, axis: int, size: int) -> Sequence[Measurement]:
@@ -155,8 +164,16 @@ def _rows(index: LaneIndex, label: str, question: Question, axis: int, size: int
 
 
 def _answer(found: _Value, index: LaneIndex, channel: Channel, transfer: float) -> Answer:
-    """Put the shares together; residuals hold the noise of a single row already, so it counts for a row itself only."""
-    noise = index.noise if not found.axis else 0.0
+    """Put the shares together.
+
+    Residuals hold the noise of the lane's rows already, so that between rows only what is beyond that counts. A row's own
+    repeats and samples count where they differ by more than those of the lane.
+    """
+    if found.axis:
+        noise = math.sqrt(max(max(row.spread for row in found.used) ** 2 - index.spread**2, 0.0))
+    else:
+        own = (abs(math.log(row.latency_us / found.value)) + row.spread for row in found.used)
+        noise = max(index.noise, *own)
     ratio = math.exp(math.sqrt(noise**2 + found.bound**2 + transfer**2))
     return Answer(
         value_us=found.value,
@@ -202,6 +219,20 @@ def question_of(index: LaneIndex, label: str, shape: Mapping[str, int]) -> Quest
         fixed=tuple(values[name][0] for name in index.fixed),
         sizes=tuple(values[name][0] for name in index.family.axes),
     )
+
+
+def failed_at(index: LaneIndex, question: Question, failures: Iterable[Failure]) -> str:
+    """Say what is on record of an attempt at a point: of one that names each size, and nothing that is not the lane's."""
+    sizes = dict(zip((*index.fixed, *index.family.axes), (*question.fixed, *question.sizes), strict=True))
+    point = {term.column: term.value for term in index.terms} | {name: str(size) for name, size in sizes.items()}
+    there = (index.family.table, point["system"], point["engine"], question.label)
+    for one in failures:
+        if (one.table, one.place.system, one.place.engine, one.place.version) != there:
+            continue
+        case = {_CASE.get(name, name): value for name, value in one.case}
+        if case.keys() >= sizes.keys() and all(point.get(name, value) == value for name, value in case.items()):
+            return f"{one.error} ({one.path}{one.position})"
+    return ""
 
 
 def _values(index: LaneIndex, names: Sequence[str], shape: Mapping[str, int], name: str) -> Sequence[int]:

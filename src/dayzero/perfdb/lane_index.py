@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TypeAlias
 
-from dayzero.perfdb.error_bar import Calibration, Points, calibrate, noise, residuals
+from dayzero.perfdb.error_bar import Calibration, Points, calibrate, noise, quantile, residuals
 from dayzero.perfdb.model import Family
 from dayzero.perfdb.ports import Rows
 from dayzero.perfdb.predicate import Predicate, Term
 
+_LEAST, _P90 = "latency_us_min", "latency_us_p90"
 Shape: TypeAlias = tuple[int, ...]
 SeriesKey: TypeAlias = tuple[str, Shape, Shape]
 """Label of the build, fixed shape, and the sizes on the other axes."""
@@ -24,6 +25,7 @@ class Measurement:
         build: Id of its build.
         grade: Its grade.
         latency_us: What was measured.
+        spread: What nine in ten of its samples stay within, as the logarithm of a ratio; 0 where it came without.
         source: Position of its file in the family.
         row: Row in that file, from 0.
     """
@@ -32,6 +34,7 @@ class Measurement:
     build: str
     grade: str
     latency_us: float
+    spread: float
     source: int
     row: int
 
@@ -47,6 +50,7 @@ class LaneIndex:
         series: For each axis, its series.
         calibrations: For each axis, what interpolation along it gets wrong.
         noise: What repeats differ by.
+        spread: What nine in ten rows have as their spread at most.
     """
 
     family: Family
@@ -55,6 +59,7 @@ class LaneIndex:
     series: Sequence[Mapping[SeriesKey, Points]]
     calibrations: Sequence[Calibration]
     noise: float
+    spread: float
     labels: frozenset[str] = field(default=frozenset())
 
     @property
@@ -66,6 +71,14 @@ class LaneIndex:
 def fixed_of(family: Family) -> tuple[str, ...]:
     """Give the shape columns that are no axis."""
     return tuple(name for name in family.shape if name not in family.axes)
+
+
+def spread_sql(family: Family) -> str:
+    """Write the spread of a row's own samples: nine in ten of them lie between the least and their 90th percentile."""
+    if not {_LEAST, _P90} <= {name for name, _ in family.columns}:
+        return "0.0"
+    sides = f"latency_us / nullif({_LEAST}, 0), nullif({_P90}, 0) / latency_us"
+    return f"coalesce(ln(greatest({sides}, 1.0)), 0.0)"
 
 
 def load_lane(family: Family, rows: Rows, terms: tuple[Term, ...], retracted: str) -> LaneIndex:
@@ -80,16 +93,17 @@ def load_lane(family: Family, rows: Rows, terms: tuple[Term, ...], retracted: st
     fixed = fixed_of(family)
     names = ", ".join(f'coalesce("{name}", -1)' for name in (*fixed, *family.axes))
     sql = (
-        f"SELECT dir_version, build, grade, latency_us, source, row, {names} FROM {family.table} "  # noqa: S608  (checked)
+        f"SELECT dir_version, build, grade, latency_us, {spread_sql(family)}, source, row, {names} FROM {family.table} "  # noqa: S608  (checked)
         f"WHERE {Predicate(table=family.table, terms=terms).sql(family)} AND NOT {retracted} AND latency_us > 0"
     )
     points: dict[tuple[str, Shape, Shape], list[Measurement]] = {}
-    for label, build, grade, latency, source, row, *shape in rows.ask(sql):
+    for label, build, grade, latency, spread, source, row, *shape in rows.ask(sql):
         one = Measurement(
             label=str(label),
             build=str(build),
             grade=str(grade),
             latency_us=float(str(latency)),
+            spread=float(str(spread)),
             source=int(str(source)),
             row=int(str(row)),
         )
@@ -110,6 +124,7 @@ def index_of(
         series=series,
         calibrations=[calibrate(r for line in lines.values() for r in residuals(line)) for lines in series],
         noise=noise([m.latency_us for m in listed] for listed in points.values()),
+        spread=quantile([m.spread for listed in points.values() for m in listed] or [0.0]),
         labels=frozenset(label for label, _, _ in points),
     )
 

@@ -1,5 +1,6 @@
 """Read records of single operators, as OperatorX writes them: rows, cases without a row, and what was measured in place of what."""
 
+import datetime as dt
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ Argument: TypeAlias = str | int | float | bool | None
 _SHA = re.compile(r"[0-9a-f]{40}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_SIZES = 2**63
 _HINT = "docs/reference/perfdb.md says what a record holds."
 
 
@@ -163,13 +165,30 @@ def _need_run(name: str, told: _File) -> None:
         (not _SHA.fullmatch(told.run.sha), "names no commit of its run: 40 hexadecimal digits"),
         (not told.run.url.startswith("https://"), "names no address of its run"),
         (not told.device.strip(), "names no device"),
+        (_spelled(told.device) != told.device, f"calls {_spelled(told.device)} {told.device!r}"),
+        (not _system(told.device), "names a device without a letter or digit that a folder can be called by"),
         (not _WORD.fullmatch(told.software.name), "names no software"),
         (not _WORD.fullmatch(told.software.version), "names no version of its software"),
         (not _DIGEST.fullmatch(told.software.image_digest), "has a digest of an image that is none"),
+        (not _is_day(told.run.date), f"has a date that is none: {told.run.date!r}"),
     )
     fault = next((what for wrong, what in faults if wrong), None)
     if fault:
         raise InputError(f"{name} {fault}", hint=_HINT)
+
+
+def _spelled(device: str) -> str:
+    """Give a GPU's name as its driver writes it, where only case and spaces differ."""
+    plain = " ".join(device.lower().split())
+    known = (name for facts in systems().values() for name in facts.devices)
+    return next((name for name in known if name.lower() == plain), device)
+
+
+def _is_day(date: str) -> bool:
+    try:
+        return not date or bool(dt.date.fromisoformat(date[:10]))
+    except ValueError:
+        return False
 
 
 def _operator(name: str, number: int, record: _Record) -> _OperatorFacts:
@@ -215,11 +234,19 @@ def _shape(name: str, number: int, record: _Record, facts: _OperatorFacts) -> di
     for column, argument in facts.columns.items():
         value = record.op.args.get(argument, facts.defaults.get(column))
         words = column.endswith("dtype") or column == "distribution"
-        if words != isinstance(value, str) or isinstance(value, bool | float) or value is None:
-            kind = "a word" if words else "a whole number"
+        if not (_is_word(value) if words else _is_size(value)):
+            kind = "a word" if words else "a whole number that a table can hold"
             raise InputError(f"{name}, record {number}: {argument} is {value!r}, not {kind}", hint=_HINT)
         shape[column] = value
     return shape
+
+
+def _is_word(value: Argument) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_size(value: Argument) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _SIZES
 
 
 def _metrics(name: str, number: int, record: _Record) -> dict[str, Argument]:

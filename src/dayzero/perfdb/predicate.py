@@ -1,5 +1,6 @@
 """Name rows by what their columns say. A predicate is data: it is checked, written out as SQL by us, and never run as it came."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from dayzero.perfdb.model import Family
 _TERM = re.compile(r"([a-z_][a-z0-9_]*)(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
 _HINT = "Write COLUMN=VALUE, with =, !=, <, <=, > or >=, as in kernel_label=causal_conv1d_fn_qkv3."
 NULL = "null"
+_REAL = frozenset({"DOUBLE", "FLOAT"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +74,16 @@ def _literal(term: Term, kind: str) -> str:
     if kind == "VARCHAR":
         return "'" + term.value.replace("'", "''") + "'"
     try:
-        return repr(float(term.value)) if kind == "DOUBLE" else _whole(term.value, kind)
+        return _real(term.value) if kind in _REAL else _whole(term.value, kind)
     except ValueError as error:
         raise InputError(f"{term.column} is {kind}, and {term.value!r} is not", hint=_HINT) from error
+
+
+def _real(text: str) -> str:
+    """Write a number; infinity and what is none are no literals of SQL, and no latency."""
+    if not math.isfinite(float(text)):
+        raise ValueError
+    return repr(float(text))
 
 
 def _whole(text: str, kind: str) -> str:

@@ -115,20 +115,22 @@ def standings(ledger: Ledger, made: Import, rows: Rows, trusted: Sequence[Public
     Raises:
         IntegrityError: A record is not what was signed.
     """
-    latest: dict[str, tuple[RowRetraction, int]] = {}
+    # A record that does not count stands beside one of its slug that does, and neither replaces nor lifts it.
+    latest: dict[tuple[str, bool], tuple[RowRetraction, int]] = {}
     lifted: set[str] = set()
     for entry in ledger.entries:
         match entry.record:
             case RowRetraction() as record:
-                latest[record.slug] = record, entry.seq + 1
-                lifted.discard(record.slug)
+                counts = _counts(record, trusted)
+                latest[record.slug, counts] = record, entry.seq + 1
+                lifted -= {record.slug} if counts else set()
             case RowReinstatement(slug=slug) as record if _counts(record, trusted):
                 lifted.add(slug)
             case _:
                 pass
     return tuple(
-        _standing(record, line, made, rows, reinstated=slug in lifted, trusted=_counts(record, trusted))
-        for slug, (record, line) in latest.items()
+        _standing(record, line, made, rows, reinstated=slug in lifted, trusted=counts)
+        for (slug, counts), (record, line) in latest.items()
     )
 
 

@@ -40,11 +40,16 @@ def opened(lines: Iterable[bytes], name: str) -> tuple[Line, ...]:
         name: What it is called in an error.
 
     Raises:
-        IntegrityError: A line was changed, lost or moved.
+        IntegrityError: A line was changed, lost, moved or cut off.
     """
     found: list[Line] = []
     prev = FIRST
     for number, line in enumerate(lines, start=1):
+        if not line.endswith(b"\n"):
+            raise IntegrityError(
+                f"{name}:{number} was cut off while it was written",
+                hint="'dayzero perfdb collect' with this folder takes it off, and goes on.",
+            )
         told = _opened(line)
         if told is None or told.get("prev") != prev:
             raise IntegrityError(
@@ -59,8 +64,11 @@ def _opened(line: bytes) -> Line | None:
     body, marker, rest = line.rstrip(b"\n").rpartition(b',"sha256":"')
     if not marker or rest != hashlib.sha256(body).hexdigest().encode() + b'"}':
         return None
-    told: Line = json.loads(line)
-    return told
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def last_digest(lines: Sequence[Line]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dayzero.core.errors import InputError
 from dayzero.perfdb.collection import CollectedLane
 from dayzero.perfdb.model import TreePlace
 from dayzero.perfdb.run import Line, standing
@@ -53,18 +54,42 @@ class RunTable:
 
 
 def tables_of(part: RunPart, lanes: Iterable[CollectedLane]) -> tuple[RunTable, ...]:
-    """Sort a run's lines into tables; lines of control lanes are left out, and a case that was repeated counts each time."""
+    """Sort a run's lines into tables; lines of control lanes are left out, and a case that was repeated counts each time.
+
+    Raises:
+        InputError: Rows of one version are of several builds.
+    """
     controls = {lane.title for lane in lanes if lane.control}
     grouped: dict[tuple[str, str, str, str], list[tuple[int, Line]]] = {}
     for number, line in enumerate(part.lines, start=1):
         if line["lane"] not in controls and line["state"] != "unsupported" and line["version"]:
             key = str(line["table"]), str(line["engine"]), str(line["version"]), _build(part, line)
             grouped.setdefault(key, []).append((number, line))
-    known = {key[:3]: key[3] for key in grouped if key[3]}
     joined: dict[tuple[str, str, str], list[tuple[int, Line]]] = {}
     for key, numbered in grouped.items():
         joined.setdefault(key[:3], []).extend(numbered)
-    return tuple(_table(part, key, known.get(key, ""), numbered) for key, numbered in joined.items())
+    built = {key: one_build(key[1], key[2], (other[3] for other in grouped if other[:3] == key)) for key in joined}
+    return tuple(_table(part, key, built[key], numbered) for key, numbered in joined.items())
+
+
+def one_build(engine: str, version: str, named: Iterable[str]) -> str:
+    """Give what names the build of rows that lie together; ``""`` where nothing does.
+
+    Args:
+        engine: Their engine.
+        version: Its version.
+        named: What names the build of each, or ``""``.
+
+    Raises:
+        InputError: They are of several builds.
+    """
+    builds = sorted({*named} - {""})
+    if builds[1:]:
+        raise InputError(
+            f"two builds call themselves {engine} {version}: {builds[0]} and {builds[1]}",
+            hint="Measure each build into a run of its own.",
+        )
+    return builds[0] if builds else ""
 
 
 def _build(part: RunPart, line: Line) -> str:

@@ -1,5 +1,6 @@
 """Read what is known of the tree's tables, units and systems, and hold a table's columns to it."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,9 +30,13 @@ TOLD = {
     "kernel_digest": "VARCHAR",
 }
 """What a row of a run of one's own says beside its key, with the types; nothing of it tells two measurements apart."""
+_COLUMN = re.compile(r"[a-z][a-z0-9_]*")
+# What a row has beside the tree's columns, and what is asked of files while they are read.
+_BESIDE = ("system", "family", "engine", "dir_version", "row_version", "kernel_label", "build", "grade", "substitution")
+_TAKEN = frozenset({*_BESIDE, "source", "row", "told", "filename", "file_row_number"})
 _TEXT, _WHOLE, _REAL = (
     frozenset({"VARCHAR", "BOOLEAN"}),
-    frozenset({"BIGINT", "INTEGER", "UBIGINT"}),
+    frozenset({"BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UBIGINT", "UINTEGER", "USMALLINT", "UTINYINT"}),
     frozenset({"DOUBLE", "FLOAT"}),
 )
 _AXES = ("num_tokens", "num_token", "message_size", "batch_size", "isl", "seq_len", "step")
@@ -89,6 +94,7 @@ class Table:
         shape: Columns that are shape.
         axes: Shape columns along which rows form series, the finest last.
         derived: Columns that follow from the shape; kept, and no part of the key.
+        needed: Shape columns that each row has a value in.
         identity: Which of the identity columns it has.
         measured: Its measured columns.
         sum_us: Columns in microseconds that add up to the latency; empty as a rule.
@@ -99,6 +105,7 @@ class Table:
     shape: tuple[str, ...]
     axes: tuple[str, ...]
     derived: tuple[str, ...]
+    needed: tuple[str, ...]
     identity: tuple[str, ...]
     measured: tuple[Measured, ...]
     sum_us: tuple[str, ...]
@@ -118,7 +125,7 @@ def table_of(name: str, schemas: Mapping[str, Mapping[str, str]]) -> Table:
         schemas: Column to type, by path of the file.
 
     Raises:
-        InputError: A file lacks a column, has one of no known unit, or measures one thing in two units.
+        InputError: A file lacks a column, has one of another type or of no known unit, or measures one thing in two units.
     """
     union: dict[str, str] = {}
     for path, schema in schemas.items():
@@ -133,8 +140,8 @@ def table_of(name: str, schemas: Mapping[str, Mapping[str, str]]) -> Table:
         _need_columns(name, path, schema, facts)
     known = {*IDENTITY, *facts.lane, *facts.shape, *facts.derived, *TOLD}
     extra = {column: kind for column, kind in union.items() if column not in known}
-    lane = (*facts.lane, *(c for c, kind in extra.items() if kind in _TEXT))
-    shape = (*facts.shape, *(c for c, kind in extra.items() if kind in _WHOLE))
+    lane = (*facts.lane, *(c for c, kind in extra.items() if kind in _TEXT and c not in _units()))
+    shape = (*facts.shape, *(c for c, kind in extra.items() if kind in _WHOLE and c not in _units()))
     measured = _measured(name, [c for c in extra if c not in {*lane, *shape}], facts)
     return Table(
         name=name,
@@ -142,6 +149,7 @@ def table_of(name: str, schemas: Mapping[str, Mapping[str, str]]) -> Table:
         shape=tuple(c for c in shape if c in union),
         axes=tuple(c for c in facts.axes if c in union),
         derived=tuple(c for c in (*facts.derived, *TOLD) if c in union),
+        needed=tuple(c for c in facts.shape if c not in facts.optional),
         identity=tuple(c for c in IDENTITY if c in union),
         measured=measured,
         sum_us=facts.sum_us,
@@ -149,19 +157,22 @@ def table_of(name: str, schemas: Mapping[str, Mapping[str, str]]) -> Table:
 
 
 def _need_columns(name: str, path: str, schema: Mapping[str, str], facts: _TableFacts) -> None:
-    needed = {*IDENTITY, *facts.lane, *facts.shape, *facts.derived} - OPTIONAL_IDENTITY - set(facts.optional)
+    odd = next((column for column in schema if not _COLUMN.fullmatch(column) or column in _TAKEN), None)
+    if odd is not None:
+        raise InputError(
+            f"{path} has a column that cannot be called {odd!r}",
+            hint="Columns are called in lower case, by letters, digits and _, and not as what a row has beside them.",
+        )
+    needed = (
+        {*IDENTITY, *facts.lane, *facts.shape, *facts.derived, *facts.sum_us} - OPTIONAL_IDENTITY - set(facts.optional)
+    )
     missing = sorted(needed - schema.keys())
     if missing:
         raise InputError(
             f"{path} lacks the column {', '.join(missing)}",
             hint=f"A file of {name} has it; import the tree as it was published, or take the file out.",
         )
-    wrong = [c for c in facts.shape if c in schema and schema[c] not in _WHOLE]
-    if wrong:
-        raise InputError(
-            f"{path}: column {wrong[0]} is {schema[wrong[0]]}, not whole numbers",
-            hint="A shape is counted in whole numbers.",
-        )
+    _need_types(path, schema, facts)
     names = [unit.name for column, unit in _units().items() if column in schema]
     if not names:
         raise InputError(f"{path} holds no measured column", hint=f"It needs one of {', '.join(_units())}.")
@@ -172,6 +183,24 @@ def _need_columns(name: str, path: str, schema: Mapping[str, str], facts: _Table
             f"{path} measures {twice} in more than one unit: {' and '.join(both)}",
             hint="Leave one of the columns in the file.",
         )
+
+
+def _need_types(path: str, schema: Mapping[str, str], facts: _TableFacts) -> None:
+    """Hold each column to what it is for: words are not measured, and what is counted has no fraction."""
+    fitting = {
+        **dict.fromkeys(_units(), (_REAL | _WHOLE, "a number")),
+        **dict.fromkeys(facts.lane, (_TEXT | _WHOLE, "a word or a whole number")),
+        **dict.fromkeys(facts.shape, (_WHOLE, "a whole number")),
+        **dict.fromkeys(IDENTITY, (frozenset({"VARCHAR"}), "text")),
+        **{name: (frozenset({kind}), kind) for name, kind in TOLD.items()},
+    }
+    for column, kind in schema.items():
+        kinds, told = fitting.get(column, (frozenset({kind}), ""))
+        if kind not in kinds:
+            raise InputError(
+                f"{path}: column {column} is {kind}, not {told}",
+                hint="Import the tree as it was published; nothing in it is converted by guess.",
+            )
 
 
 def _measured(name: str, columns: list[str], facts: _TableFacts) -> tuple[Measured, ...]:
@@ -198,7 +227,7 @@ def _measured(name: str, columns: list[str], facts: _TableFacts) -> tuple[Measur
 
 def _inferred(union: Mapping[str, str]) -> _TableFacts:
     """Take a table that nobody described: text is lane, whole numbers are shape."""
-    rest = {c: kind for c, kind in union.items() if c not in {*IDENTITY, *TOLD}}
+    rest = {c: kind for c, kind in union.items() if c not in {*IDENTITY, *TOLD, *_units()}}
     shape = tuple(c for c, kind in rest.items() if kind in _WHOLE)
     return _TableFacts(
         lane=tuple(c for c, kind in rest.items() if kind in _TEXT),

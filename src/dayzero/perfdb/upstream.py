@@ -1,6 +1,7 @@
 """Read what stands beside the rows of a tree: its folders, sidecars and error files."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
@@ -11,6 +12,7 @@ from dayzero.perfdb.model import Failure, Sidecar, SidecarTable, TreePlace
 
 DATA, SIDECAR, PARQUET = "data", "collection_meta.yaml", ".parquet"
 _DEPTH = 6
+_TABLE = re.compile(r"[a-z][a-z0-9_]*_perf")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -28,6 +30,19 @@ def place_of(path: str) -> TreePlace:
     return TreePlace(system=parts[1], family=parts[2], engine=parts[3].lower(), version=parts[4])
 
 
+def table_named(path: str) -> str:
+    """Give the table that a Parquet file is of, by its name.
+
+    Raises:
+        InputError: It is not where a table lies, or not called as one.
+    """
+    place_of(path)
+    name = PurePosixPath(path).name.removesuffix(PARQUET)
+    if not _TABLE.fullmatch(name):
+        raise InputError(f"{path} is not called as a table", hint="Tables are called NAME_perf.parquet, in lower case.")
+    return name
+
+
 def read_sidecar(path: str, content: bytes) -> Sidecar:
     """Read a sidecar; what it does not say stays empty.
 
@@ -36,7 +51,7 @@ def read_sidecar(path: str, content: bytes) -> Sidecar:
     """
     try:
         document = yaml.load(content, Loader=_LOADER)  # noqa: S506  (a safe one)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not YAML", hint="Import the tree as it was published.") from error
     if not isinstance(document, Mapping):
         raise InputError(f"{path} is not a mapping", hint="Import the tree as it was published.")
@@ -61,7 +76,7 @@ def read_failures(path: str, content: bytes) -> tuple[Failure, ...]:
     """
     try:
         cases = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON", hint="Import the tree as it was published.") from error
     if not isinstance(cases, list):
         raise InputError(f"{path} is not a list of cases", hint="Import the tree as it was published.")
@@ -100,4 +115,4 @@ def _mapping(value: object) -> Mapping[object, object]:
 
 def _text(told: Mapping[object, object], key: str) -> str:
     value = told.get(key)
-    return "" if value is None else str(value)
+    return "" if value is None or isinstance(value, Mapping | list | set) else str(value)

@@ -20,11 +20,13 @@ class Database:
         folder: The database.
         made: The import.
         rows: Its rows, as they were imported; nothing is taken out of them here.
+        unnamed: How many imports it was taken from as the newest one; 1 where it was named.
     """
 
     folder: PerfFolder
     made: Import
     rows: Rows
+    unnamed: int = 1
 
 
 def open_database(path: Path, import_id: str = "", tables: Sequence[str] = (), *, absent: bool = False) -> Database:
@@ -38,7 +40,7 @@ def open_database(path: Path, import_id: str = "", tables: Sequence[str] = (), *
 
     Raises:
         InputError: There is no such database, import or table.
-        IntegrityError: A file of rows is gone.
+        IntegrityError: A file of rows is gone, or not the one that was written.
     """
     folder = PerfFolder(path)
     imports = [made for made in folder.imports() if made.id.startswith(import_id)]
@@ -49,7 +51,13 @@ def open_database(path: Path, import_id: str = "", tables: Sequence[str] = (), *
     names = {family.table for family in made.families}
     unknown = next((table for table in tables if table not in names), None)
     if unknown is not None and not absent:
+        other = next((one.id for one in imports[::-1] if any(f.table == unknown for f in one.families)), None)
         close = get_close_matches(unknown, sorted(names), n=3)
-        raise InputError(f"there is no table {unknown!r}", hint=f"There are {', '.join(close or sorted(names))}.")
-    views = [(f.table, folder.rows(f.sha256)) for f in made.families if not tables or f.table in tables]
-    return Database(folder=folder, made=made, rows=DuckRows(views))
+        hint = (
+            f"There are {', '.join(close or sorted(names))}."
+            if other is None
+            else f"Name import {other}, which has it."
+        )
+        raise InputError(f"there is no table {unknown!r} in import {made.id}", hint=hint)
+    views = [(f.table, folder.whole_rows(f)) for f in made.families if not tables or f.table in tables]
+    return Database(folder=folder, made=made, rows=DuckRows(views), unnamed=1 if import_id else len(imports))

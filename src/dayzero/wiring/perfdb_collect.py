@@ -58,23 +58,25 @@ def collect(asked: Asked, folder: Path, tell: Callable[[str], None] = lambda _: 
     """Measure what is not measured yet.
 
     Raises:
-        InputError: There is no such lane, the GPU is not the system's, or the folder holds another run.
+        InputError: There is no such lane, the GPU is not the system's, or the folder holds another run, or is another
+            process's.
         IntegrityError: A line of the run is not what was written.
         RemoteError: The disk refused.
     """
     wanted = _wanted(asked)
     until = time.monotonic() + asked.seconds if asked.seconds else float("inf")
     run = RunFolder(folder)
-    session = Session(asked, run, tell)
-    try:
-        plan = _plan(wanted, asked, session.machine())
-        _begin(run, asked, plan)
-        done = {str(line["case"]) for line in run.lines(CASES)}
-        for lane, _ in wanted:
-            left = [case for case in plan[lane.title] if not case.left_out and case.id not in done]
-            session.measure_all(lane, left, until)
-    finally:
-        session.end()
+    with run.held():
+        session = Session(asked, run, tell)
+        try:
+            plan = _plan(wanted, asked, session.machine())
+            _begin(run, asked, plan)
+            done = {str(line["case"]) for line in run.lines(CASES)}
+            for lane, _ in wanted:
+                left = [case for case in plan[lane.title] if not case.left_out and case.id not in done]
+                session.measure_all(lane, left, until)
+        finally:
+            session.end()
     return summarize(run)
 
 
@@ -143,7 +145,8 @@ def _plan(
     for lane, where in wanted:
         hand = shard_of(cases_of(lane, place, where), *asked.shard)
         lacking = lane.device == "cuda" and len(gpus) < lane.gpus
-        why = f"it needs {lane.gpus} GPUs, and this machine has {len(gpus)}" if lacking else ""
+        needs = f"{lane.gpus} GPUs" if lane.gpus > 1 else "a GPU"
+        why = f"it needs {needs}, and this machine has {len(gpus) or 'none'}" if lacking else ""
         plan[lane.title] = tuple(replace(case, left_out=case.left_out or why) for case in hand)
     return plan
 
@@ -169,7 +172,7 @@ def _begin(run: RunFolder, asked: Asked, plan: Mapping[str, tuple[Case, ...]]) -
         "schema": SCHEMA,
         "system": asked.system,
         "lanes": list(plan),
-        "plan_sha256": plan_digest(cases),
+        "plan_sha256": plan_digest(case.id for case in cases),
         "shard": f"{asked.shard[0]}/{asked.shard[1]}",
         "build": asked.build,
         "settings": {"method": dict(asked.method), "trace": asked.trace},

@@ -51,8 +51,8 @@ def compare_databases(
     pairs, alone = _pairs(first, second, tables)
     same = [one.table for one, other in pairs if one.sha256 == other.sha256 and not labels[0]]
     todo = [(one, other) for one, other in pairs if one.table not in same]
-    views = [(f"a_{one.table}", first.folder.rows(one.sha256)) for one, _ in todo]
-    views += [(f"b_{other.table}", second.folder.rows(other.sha256)) for _, other in todo]
+    views = [(f"a_{one.table}", first.folder.whole_rows(one)) for one, _ in todo]
+    views += [(f"b_{other.table}", second.folder.whole_rows(other)) for _, other in todo]
     rows = DuckRows(views)
     return Compared(
         first=first,

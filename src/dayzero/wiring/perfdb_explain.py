@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from dayzero.adapters.perf_database.source_row import line_of, row_as_it_came
 from dayzero.core.errors import InputError
-from dayzero.perfdb.explain import Answer, Outcome, explain, question_of
+from dayzero.perfdb.explain import Answer, Outcome, explain, failed_at, question_of
 from dayzero.perfdb.lane_index import LaneIndex, Measurement, load_lane
 from dayzero.perfdb.model import Family
 from dayzero.perfdb.ports import Value
@@ -96,7 +97,8 @@ class Explainer:
             raise InputError(
                 "every row of this lane was taken back, or took no time", hint="See 'dayzero perfdb retractions'."
             )
-        return index, explain(index, question)
+        failed = failed_at(index, question, self.database.made.failures)
+        return index, explain(index, replace(question, failed=failed))
 
     def raw_rows(self, index: LaneIndex, answer: Answer) -> tuple[RawRow, ...]:
         """Read the rows behind an answer again, from the files that were imported.
@@ -130,7 +132,7 @@ class Explainer:
         sql = f"SELECT DISTINCT {listed} FROM {family.table} WHERE {where} ORDER BY ALL LIMIT 100"  # noqa: S608  (checked)
         lanes = self.database.rows.ask(sql)
         if not lanes:
-            raise InputError(f"{family.table} has no such lane", hint="'dayzero perfdb coverage' counts what there is.")
+            raise self._no_lane(family, named)
         open_ = {
             name: values
             for number, name in enumerate(names)
@@ -145,6 +147,23 @@ class Explainer:
         given = tuple(term for term in named if term.column not in found and term.column not in family.shape)
         return (*given, *(Term(column=name, operator="=", value=_written(value)) for name, value in found.items()))
 
+    def _no_lane(self, family: Family, named: Sequence[Term]) -> InputError:
+        """Say which condition leaves no row of those that meet the ones before it, and what there is in its place."""
+        for number, term in enumerate(named):
+            if not self._values(family, named[: number + 1], term.column):
+                known = self._values(family, named[:number], term.column)
+                lower = {value.lower(): value for value in known}
+                close = [lower[word] for word in get_close_matches(term.value.lower(), lower, n=3)]
+                beside = " and ".join(str(other) for other in named[:number])
+                told = f"{family.table} has no such lane: nothing with {term}" + (f" beside {beside}" if beside else "")
+                return InputError(told, hint=f"There is {', '.join(close or known[:_TOLD]) or 'none'}.")
+        return InputError(f"{family.table} has no such lane", hint="'dayzero perfdb coverage' counts what there is.")
+
+    def _values(self, family: Family, named: Sequence[Term], column: str) -> Sequence[str]:
+        where = Predicate(table=family.table, terms=tuple(named)).sql(family)
+        sql = f'SELECT DISTINCT "{column}" FROM {family.table} WHERE {where} ORDER BY 1'  # noqa: S608  (checked)
+        return [NULL if value is None else str(value) for (value,) in self.database.rows.ask(sql)]
+
 
 def _written(value: str) -> str:
     """Write a value as conditions do: truth in lower case."""
@@ -152,6 +171,6 @@ def _written(value: str) -> str:
 
 
 def _size(term: Term) -> int:
-    if term.operator != "=" or not term.value.lstrip("-").isdigit():
+    if term.operator != "=" or not term.value.removeprefix("-").isdecimal():
         raise InputError(f"{term} does not name a point", hint="Give each shape column as COLUMN=WHOLE NUMBER.")
     return int(term.value)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import yaml
 
+from dayzero.adapters.disk import disk_errors
 from dayzero.adapters.perf_database.folder import PerfFolder
 from dayzero.adapters.perf_database.write_table import write_table
 from dayzero.core.errors import InputError, RemoteError
 from dayzero.perfdb.operator_records import RecordTable, need_one_unit, read_records
 from dayzero.perfdb.upstream import DATA, PARQUET, SIDECAR
+from dayzero.wiring import clock
 from dayzero.wiring.perfdb_import import Imported, import_tree
 
 _SUFFIX = ".json"
@@ -40,15 +42,23 @@ def import_records(source: Path, database: Path, tell: Callable[[str], None] = l
     read = dict(_contents(source))
     tables = [table for name, content in read.items() for table in read_records(name, content)]
     need_one_unit(read.items())
+    _need_past(source, tables)
     if not any(table.rows for table in tables):
         raise InputError(f"{source} holds no record that is ok", hint="An import needs a row; cases alone say nothing.")
     with PerfFolder(database).workplace() as place:
-        tree = place / source.stem
-        _write(tree, tables)
-        (tree / _FOLDER).mkdir()
-        for name, content in read.items():
-            (tree / _FOLDER / name).write_bytes(content)
+        tree = place / source.resolve().stem
+        with disk_errors(tree):
+            _write(tree, tables)
+            (tree / _FOLDER).mkdir()
+            for name, content in read.items():
+                (tree / _FOLDER / name).write_bytes(content)
         return import_tree(tree, database, None, tell)
+
+
+def _need_past(source: Path, tables: Iterable[RecordTable]) -> None:
+    late = next((table.collected_at for table in tables if table.collected_at[:10] > clock.now()[:10]), None)
+    if late is not None:
+        raise InputError(f"{source} holds records of {late}, which is yet to come", hint="Mend the date of the run.")
 
 
 def _contents(source: Path) -> Iterable[tuple[str, bytes]]:

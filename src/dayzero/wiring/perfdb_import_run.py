@@ -7,11 +7,13 @@ from pathlib import Path
 import yaml
 
 from dayzero.adapters.collecting.run_folder import CASES, KERNELS, WORKERS, RunFolder, is_run, shards_of
+from dayzero.adapters.disk import disk_errors
 from dayzero.adapters.perf_database.folder import PerfFolder
 from dayzero.adapters.perf_database.write_table import write_table
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.perfdb.collection import collected_lanes
-from dayzero.perfdb.run_rows import RunPart, RunTable, tables_of
+from dayzero.perfdb.run_form import cases_without_line, need_one_run, need_run
+from dayzero.perfdb.run_rows import RunPart, RunTable, one_build, tables_of
 from dayzero.perfdb.upstream import DATA, PARQUET, SIDECAR
 from dayzero.wiring.perfdb_import import Imported, import_tree
 
@@ -34,16 +36,22 @@ def import_run(source: Path, database: Path, tell: Callable[[str], None] = lambd
     """
     folders = shards_of(source)
     parts = tuple(_part(folder) for folder in folders)
+    for folder, part in zip(folders, parts, strict=True):
+        left = cases_without_line(str(folder.root), part.asked, folder.plan(), part.lines)
+        if left:
+            tell(f"{folder.root}: {left} cases have no line; they were not run, or lines are lost")
+    need_one_run([(folder.root.name, part.asked) for folder, part in zip(folders, parts, strict=True)])
     tables = [table for part in parts for table in tables_of(part, collected_lanes())]
     if not any(table.rows for table in tables):
         raise InputError(f"nothing was measured in {source}", hint="'dayzero perfdb collect' with this folder goes on.")
     name = str(parts[0].asked["run"])
     with PerfFolder(database).workplace() as scratch:
         tree = scratch / name
-        _write(tree, tables)
-        for folder in folders:
-            _keep(tree, folder)
-        return import_tree(tree, database, None, tell)
+        with disk_errors(tree):
+            _write(tree, tables)
+            for folder in folders:
+                _keep(tree, folder)
+        return import_tree(tree, database, None, tell, graded=True)
 
 
 def raw_file(run: str) -> str:
@@ -54,9 +62,10 @@ def raw_file(run: str) -> str:
 def _part(folder: RunFolder) -> RunPart:
     asked = folder.asked()
     part = RunPart(
-        asked=asked, lines=folder.lines(CASES), workers=folder.lines(WORKERS), raw_file=raw_file(asked["run"])
+        asked=asked, lines=folder.lines(CASES), workers=folder.lines(WORKERS), raw_file=raw_file(str(asked.get("run")))
     )
-    kernels = {str(line["digest"]) for line in folder.lines(KERNELS)}
+    need_run(str(folder.root), asked, part.lines, len(part.workers))
+    kernels = {str(line.get("digest")) for line in folder.lines(KERNELS)}
     lost = next(
         (line["kernel_digest"] for line in part.lines if line.get("kernel_digest", "") not in {"", *kernels}), None
     )
@@ -88,7 +97,8 @@ def _write(tree: Path, tables: Iterable[RunTable]) -> None:
 
 
 def _sidecar(tables: Sequence[RunTable]) -> str:
-    first = tables[0]
+    first, place = tables[0], tables[0].place
+    build = one_build(place.engine, place.version, (table.build for table in tables))
     told = {
         table.table: {
             "collector_ref": table.run,
@@ -99,7 +109,7 @@ def _sidecar(tables: Sequence[RunTable]) -> str:
         }
         for table in tables
     }
-    runtime = {"framework": first.framework, "version": first.place.version, "build": first.build}
+    runtime = {"framework": first.framework, "version": place.version, "build": build}
     return str(yaml.safe_dump({"schema_version": 1, "provenance": "own run", "runtime": runtime, "tables": told}))
 
 

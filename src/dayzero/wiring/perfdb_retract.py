@@ -212,11 +212,11 @@ def _evidence(database: Database, word: str) -> EvidenceLine:
     path, _, number = word.rpartition(":")
     kept = (other for made in (database.made, *database.folder.imports()) for other in made.others)
     other = next((other for other in kept if other.path == path), None)
-    if other is None or not number.isdigit():
+    if other is None or not number.isdecimal():
         raise InputError(
             f"the database holds no file for {word!r}", hint="Name a text file of the tree or of a run, as PATH:LINE."
         )
-    lines = database.folder.file(other.sha256).read_bytes().split(b"\n")
+    lines = database.folder.content(path, other.sha256).split(b"\n")
     if not 1 <= int(number) <= len(lines):
         raise InputError(f"{path} has no line {number}", hint=f"It has {len(lines)}, counted from 1.")
     return EvidenceLine(file=path, line=int(number), sha256=other.sha256)

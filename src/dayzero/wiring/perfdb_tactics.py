@@ -71,22 +71,23 @@ def try_tactics(  # noqa: PLR0913  (each is one thing)
         InputError: There is no such operator, or its candidates cannot be listed.
     """
     operator, run = operator_named(name), RunFolder(folder)
-    run.mend_chain(TACTICS)
-    candidates = _listed(operator, folder, python) if operator.autotuned else declared(operator)
-    if not candidates:
-        raise InputError(f"{operator.kernel} has no candidates", hint="Name an operator whose kernel has a tuner.")
-    trials = [_Trial(key=key_of(operator, c, planted=False), candidate=c, plant="") for c in candidates]
-    trials.append(
-        _Trial(key=key_of(operator, candidates[0], planted=True), candidate=candidates[0], plant=operator.plant)
-    )
-    done = {str(line["case"]) for line in run.lines(TACTICS)}
-    left = [trial for trial in trials if trial.key not in done]
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        logs = (folder / f"tactic-{number}.log" for number in range(len(left)))
-        for line in pool.map(lambda trial, log: _try(operator, trial, python, log, case_s), left, logs):
-            run.add(TACTICS, {**line, "jobs": jobs})
-            tell(f"{line['candidate']}{' planted' if line['plant'] else ''}: {fate_of(line)}")
-    return _written(operator, run)
+    with run.held():
+        run.mend_chain(TACTICS)
+        candidates = _listed(operator, folder, python) if operator.autotuned else declared(operator)
+        if not candidates:
+            raise InputError(f"{operator.kernel} has no candidates", hint="Name an operator whose kernel has a tuner.")
+        trials = [_Trial(key=key_of(operator, c, planted=False), candidate=c, plant="") for c in candidates]
+        trials.append(
+            _Trial(key=key_of(operator, candidates[0], planted=True), candidate=candidates[0], plant=operator.plant)
+        )
+        done = {str(line["case"]) for line in run.lines(TACTICS)}
+        left = [trial for trial in trials if trial.key not in done]
+        with ThreadPoolExecutor(max_workers=jobs) as pool:
+            logs = (folder / f"tactic-{number}.log" for number in range(len(left)))
+            for line in pool.map(lambda trial, log: _try(operator, trial, python, log, case_s), left, logs):
+                run.add(TACTICS, {**line, "jobs": jobs})
+                tell(f"{line['candidate']}{' planted' if line['plant'] else ''}: {fate_of(line)}")
+        return _written(operator, run)
 
 
 def _listed(operator: Operator, folder: Path, python: str) -> tuple[Mapping[str, Any], ...]:

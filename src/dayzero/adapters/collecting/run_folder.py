@@ -1,16 +1,20 @@
 """The folder of a run: what was asked, written once, and chains of lines to which is only added."""
 
+import fcntl
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dayzero.adapters.disk import disk_errors, write_whole
-from dayzero.core.errors import InputError
+from dayzero.core.errors import InputError, IntegrityError
 from dayzero.perfdb.run import Line, last_digest, opened, sealed
 
-_ASKED, _PLAN = "run.json", "plan.jsonl"
+_ASKED, _PLAN, _HELD = "run.json", "plan.jsonl", ".held"
 CASES, WORKERS, KERNELS = "cases.jsonl", "workers.jsonl", "kernels.jsonl"
 
 
@@ -33,12 +37,11 @@ class RunFolder:
             InputError: There is no run here.
         """
         try:
-            told: Mapping[str, Any] = json.loads((self.root / _ASKED).read_bytes())
-        except (OSError, ValueError) as error:
+            return msgspec.json.decode((self.root / _ASKED).read_bytes(), type=dict[str, Any])
+        except (OSError, msgspec.DecodeError) as error:
             raise InputError(
                 f"{self.root} holds no run", hint="Make one with: dayzero perfdb collect LANE -o RUN"
             ) from error
-        return told
 
     def begin(self, asked: Mapping[str, Any], plan: Sequence[Mapping[str, Any]]) -> None:
         """Write what was asked; with it the run exists."""
@@ -47,8 +50,18 @@ class RunFolder:
         write_whole(self.root / _ASKED, json.dumps(asked, indent=2).encode() + b"\n")
 
     def plan(self) -> tuple[Mapping[str, Any], ...]:
-        """Read the cases."""
-        return tuple(json.loads(line) for line in (self.root / _PLAN).read_bytes().splitlines())
+        """Read the cases.
+
+        Raises:
+            IntegrityError: They are gone, or a line is not what was written.
+        """
+        path = self.root / _PLAN
+        try:
+            return tuple(msgspec.json.decode(line, type=dict[str, Any]) for line in path.read_bytes().splitlines())
+        except (OSError, msgspec.DecodeError) as error:
+            raise IntegrityError(
+                f"{path} is not what was written", hint="Take the run from where it was made."
+            ) from error
 
     def lines(self, name: str) -> tuple[Line, ...]:
         """Read a chain; none where nothing was added yet.
@@ -58,6 +71,23 @@ class RunFolder:
         """
         path = self.root / name
         return opened(path.read_bytes().splitlines(keepends=True), str(path)) if path.is_file() else ()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the run to this process: two that measured into it would break each other's chain.
+
+        Raises:
+            InputError: Another process has it.
+            RemoteError: The disk refused.
+        """
+        with disk_errors(self.root):
+            self.root.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.root / _HELD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            _hold(descriptor, self.root)
+            yield
+        finally:
+            os.close(descriptor)
 
     def mend(self) -> None:
         """Take off lines that were cut off while they were written."""
@@ -92,6 +122,15 @@ class RunFolder:
             os.fsync(stream.fileno())
         self._last[name] = number + 1, str(json.loads(line)["sha256"])
         return number + 1
+
+
+def _hold(descriptor: int, root: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise InputError(
+            f"another process measures into {root}", hint="Wait for it, or name a new folder with -o."
+        ) from error
 
 
 def shards_of(root: Path) -> tuple[RunFolder, ...]:

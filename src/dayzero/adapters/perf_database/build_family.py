@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from dayzero.perfdb.model import Family, Lane, Sidecar, Source, TreePlace
 from dayzero.perfdb.tables import LATENCY, Table, systems, table_of
 from dayzero.perfdb.upstream import place_of
 
-FORM = "1"  # of the rows; another one makes every family anew
+FORM = "2"  # of the rows; another one makes every family anew
 _TOLERANCE = 0.01  # of a sum that has to be the latency
 
 
@@ -28,20 +27,38 @@ class Made:
     origins: tuple[Origin, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportFacts:
+    """What is the same for all families of an import.
+
+    Attributes:
+        id: Id of the import, for builds that nothing else names.
+        sidecars: What stands beside the rows, by place.
+        graded: Whether the rows' own grades count, because this program worked them out from a run.
+    """
+
+    id: str
+    sidecars: Mapping[TreePlace, Sidecar]
+    graded: bool
+
+
 class FamilyMaker:
     """Makes families; one connection serves them all."""
 
-    def __init__(self, folder: PerfFolder, sidecars: Mapping[TreePlace, Sidecar], import_id: str) -> None:
+    def __init__(self, folder: PerfFolder, scratch: Path, facts: ImportFacts) -> None:
         """Open it.
 
         Args:
             folder: The database.
-            sidecars: What stands beside the rows, by place.
-            import_id: Id of the import, for builds that nothing else names.
+            scratch: A folder for what is being made, which no other import uses.
+            facts: What is imported.
         """
-        self._folder, self._sidecars, self._import_id = folder, sidecars, import_id
-        self._scratch = folder.scratch()
-        self._connection = connect(self._scratch)
+        self._folder, self._scratch, self._facts = folder, scratch, facts
+        self._connection = connect(scratch / "spill", foreign=True)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._connection.close()
 
     def schemas(self, kept: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
         """Read the columns of Parquet files.
@@ -79,7 +96,6 @@ class FamilyMaker:
         known = self._folder.family(key)
         if known is not None:
             return Made(family=known, origins=tuple(origins.values()))
-        self._check(table, sources, paths)
         family = self._write(table, sources, origins, paths)
         self._folder.keep_family(key, family)
         return Made(family=family, origins=tuple(origins.values()))
@@ -112,7 +128,9 @@ class FamilyMaker:
         for number, source in enumerate(sources):
             place = place_of(source.path)
             for version in versions.get(str(self._folder.file(source.sha256)), ()):
-                found[number, version] = origin_of(place, name, version, self._sidecars.get(place), self._import_id)
+                found[number, version] = origin_of(
+                    place, name, version, self._facts.sidecars.get(place), self._facts.id
+                )
         return found
 
     def _key(self, table: Table, sources: Sequence[Source], origins: Mapping[tuple[int, str | None], Origin]) -> str:
@@ -122,35 +140,20 @@ class FamilyMaker:
             [(source.path, source.sha256) for source in sources],
             [(number, version, origin.build.id, origin.grade) for (number, version), origin in origins.items()],
             repr(sorted(systems().items())),
+            self._facts.graded,
         ]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
-    def _check(self, table: Table, sources: Sequence[Source], paths: Mapping[str, str]) -> None:
-        """Refuse measured values that are none, and a latency that its own parts contradict."""
-        for column in table.measured:
-            bad = f'NOT isfinite("{column.column}") OR "{column.column}" < 0'
-            self._refuse(
-                f"SELECT filename, file_row_number FROM {self._read(sources)} WHERE {bad} LIMIT 1",  # noqa: S608
-                paths,
-                f"{column.column} is negative or not a number",
-            )
-        latency = next((c for c in table.measured if c.name == LATENCY), None)
-        if latency is not None and table.sum_us:
-            total = " + ".join(f'"{c}"' for c in table.sum_us)
-            off = f'abs("{latency.column}" * {latency.factor} - ({total})) > {_TOLERANCE} * ({total})'
-            self._refuse(
-                f"SELECT filename, file_row_number FROM {self._read(sources)} WHERE {off} LIMIT 1",  # noqa: S608
-                paths,
-                f"{latency.column} is in another unit than {' + '.join(table.sum_us)} say",
-            )
-
-    def _refuse(self, sql: str, paths: Mapping[str, str], reason: str) -> None:
-        row = self._execute(sql, paths).fetchone()
-        if row is not None:
-            raise InputError(
-                f"{paths[Path(row[0]).name]}, row {row[1]}: {reason}",
-                hint="Mend the row, or take its file out of the tree.",
-            )
+    def _check(self, table: Table, sources: Sequence[Source], made: Path) -> None:
+        """Refuse rows that cannot be: held to what came out, for what a file says of its least and greatest values can hide one."""
+        for condition, reason in _faults(table):
+            sql = f"SELECT source, row FROM read_parquet({quoted(made)}) WHERE {condition} ORDER BY ALL LIMIT 1"  # noqa: S608
+            row = self._connection.execute(sql).fetchone()
+            if row is not None:
+                raise InputError(
+                    f"{sources[row[0]].path}, row {row[1]}: {reason}",
+                    hint="Mend the row, or take its file out of the tree.",
+                )
 
     def _write(
         self,
@@ -160,13 +163,14 @@ class FamilyMaker:
         paths: Mapping[str, str],
     ) -> Family:
         self._fill_origins(sources, origins)
-        temporary = self._scratch / f"{os.getpid()}-{table.name}.parquet"
+        temporary = self._scratch / f"{table.name}.parquet"
         try:
             self._execute(
-                f"COPY ({_select(table, self._read(sources))}) TO {quoted(temporary)} "
+                f"COPY ({_select(table, self._read(sources), graded=self._facts.graded)}) TO {quoted(temporary)} "
                 "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960)",
                 paths,
             )
+            self._check(table, sources, temporary)
             return self._family(table, sources, temporary)
         finally:
             temporary.unlink(missing_ok=True)
@@ -183,7 +187,8 @@ class FamilyMaker:
             devices = list(facts[place.system].devices) if place.system in facts else []
             of = (place.system, place.family, place.engine, place.version)
             rows.append((file, version, number, *of, origin.build.id, origin.grade, devices))
-        self._connection.executemany(f"INSERT INTO origin VALUES ({', '.join('?' * 10)})", rows)  # noqa: S608
+        if rows:
+            self._connection.executemany(f"INSERT INTO origin VALUES ({', '.join('?' * 10)})", rows)  # noqa: S608
 
     def _family(self, table: Table, sources: tuple[Source, ...], made: Path) -> Family:
         file = f"read_parquet({quoted(made)})"
@@ -217,6 +222,8 @@ class FamilyMaker:
             raise  # a fault of ours, not of a file
         except duckdb.Error as error:
             damaged = next((path for sha256, path in paths.items() if not self._readable(sha256)), None)
+            if damaged is None and not isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
+                damaged = next(iter(paths.values())) if len(paths) == 1 else f"one of {len(paths)} files of a table"
             if damaged is None:
                 raise RemoteError(
                     f"the rows cannot be written: {error}",
@@ -240,16 +247,31 @@ def _lane(title: str, rows: int, substitution: str) -> Lane:
     return Lane(id=hashlib.sha256(title.encode()).hexdigest()[:16], title=title, rows=rows, substitution=substitution)
 
 
-def _select(table: Table, source: str) -> str:
+def _faults(table: Table) -> Iterator[tuple[str, str]]:
+    """Give conditions on rows that no measurement meets, and what each says."""
+    for column in table.measured:
+        yield f"NOT isfinite({column.name}) OR {column.name} < 0", f"{column.column} is negative or not a number"
+        if column.name == LATENCY:
+            yield f"{LATENCY} IS NULL", f"{column.column} has no value"
+    for name in table.needed:
+        yield f'"{name}" IS NULL', f"{name} has no value"
+    total = " + ".join(table.sum_us)
+    if total:
+        same = f"abs({LATENCY} - ({total})) <= {_TOLERANCE} * ({total})"
+        yield f"NOT coalesce({same}, false)", f"latency is in another unit than {total} say"
+
+
+def _select(table: Table, source: str, *, graded: bool) -> str:
     """Write the SELECT that turns the tree's rows into ours, sorted."""
     has = set(table.identity)
     text = {c: f't."{c}"' if c in has else "NULL::VARCHAR" for c in ("version", "framework", "device")}
-    measured = [f't."{c.column}" * {c.factor!r} AS {c.name}' for c in table.measured]
+    measured = [f't."{c.column}"::DOUBLE * {c.factor!r} AS {c.name}' for c in table.measured]
     if not any(c.name == LATENCY for c in table.measured):
         measured.insert(0, f"NULL::DOUBLE AS {LATENCY}")
     wrong = f"(len(o.devices) > 0 AND NOT coalesce(list_contains(o.devices, {text['device']}), false))"
     swapped = "regexp_extract(t.kernel_source, '_([a-z0-9]+)_as_([a-z0-9]+)$', ['of', 'by'])"
-    best = "t.own_grade" if "own_grade" in table.derived else "o.best"
+    best = "t.own_grade" if graded else "CASE WHEN t.own_grade = 'D' THEN 'D' ELSE o.best END"
+    best = best if "own_grade" in table.derived else "o.best"
     columns = [
         "o.system, o.family, o.engine, o.dir_version",
         f"{text['version']} AS row_version, {text['framework']} AS framework, {text['device']} AS device",

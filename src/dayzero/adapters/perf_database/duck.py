@@ -1,20 +1,24 @@
 """Ask DuckDB over the rows of one import. It is loaded on first use only."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dayzero.core.errors import InputError, IntegrityError
+from dayzero.core.errors import InputError, IntegrityError, RemoteError
 from dayzero.perfdb.ports import Value
 
 THREADS, MEMORY = 2, "900MB"
+_BELIEVING = "compressed_materialization,join_filter_pushdown,statistics_propagation"
 
 
-def connect(scratch: Path | None = None) -> Any:  # noqa: ANN401  (the library comes without types of its own here)
+def connect(scratch: Path | None = None, *, foreign: bool = False) -> Any:  # noqa: ANN401  (the library comes without types of its own here)
     """Open a connection that reads local files, and takes two cores and less than a gibibyte.
 
     Args:
         scratch: Where it may put what does not fit; nowhere without one.
+        foreign: Whether it reads files of others: what these say of their least and greatest values is not believed, for rows that
+            lie outside would come out as others.
 
     Raises:
         InputError: DuckDB is not installed.
@@ -31,6 +35,7 @@ def connect(scratch: Path | None = None) -> Any:  # noqa: ANN401  (the library c
             "memory_limit": MEMORY,
             "temp_directory": str(scratch) if scratch else "",
             "autoinstall_known_extensions": False,
+            "disabled_optimizers": _BELIEVING if foreign else "",
         }
     )
 
@@ -38,6 +43,23 @@ def connect(scratch: Path | None = None) -> Any:  # noqa: ANN401  (the library c
 def quoted(path: Path | str) -> str:
     """Write a path as a SQL literal."""
     return "'" + str(path).replace("'", "''") + "'"
+
+
+@contextmanager
+def written(target: Path) -> Iterator[None]:
+    """Turn what DuckDB says of a disk that refused into an error that names the file.
+
+    Raises:
+        RemoteError: It could not be written.
+    """
+    import duckdb  # noqa: PLC0415  (connect has loaded it)
+
+    try:
+        yield
+    except duckdb.IOException as error:
+        raise RemoteError(
+            f"{target} cannot be written: {error}", hint="Free some space, or choose another folder."
+        ) from error
 
 
 class DuckRows:
@@ -48,14 +70,9 @@ class DuckRows:
 
         Args:
             views: Name of each table, and the file with its rows.
-
-        Raises:
-            IntegrityError: A file is gone.
         """
         self._connection = connect()
         for name, path in views:
-            if not path.is_file():
-                raise IntegrityError(f"{path} is gone", hint="Import the tree again; it is made anew.")
             self._connection.execute(f'CREATE VIEW "{name}" AS SELECT * FROM read_parquet({quoted(path)})')  # noqa: S608  (our own path)
 
     def ask(self, sql: str) -> Sequence[tuple[Value, ...]]:
@@ -63,6 +80,7 @@ class DuckRows:
 
         Raises:
             IntegrityError: A file of rows cannot be read.
+            RemoteError: It takes more memory than there is.
         """
         import duckdb  # noqa: PLC0415  (connect has loaded it)
 
@@ -70,4 +88,8 @@ class DuckRows:
             rows: list[tuple[Value, ...]] = self._connection.execute(sql).fetchall()
         except (duckdb.IOException, duckdb.InvalidInputException) as error:
             raise IntegrityError(f"the rows cannot be read: {error}", hint="Import the tree again.") from error
+        except duckdb.OutOfMemoryException as error:
+            raise RemoteError(
+                f"the rows take more memory than {MEMORY}", hint="Ask for one rule or one table at a time."
+            ) from error
         return rows

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dayzero.adapters.disk import disk_errors
 from dayzero.adapters.file_digest import digest_of
-from dayzero.adapters.perf_database.duck import connect, quoted
+from dayzero.adapters.perf_database.duck import connect, quoted, written
 from dayzero.adapters.perf_database.folder import PerfFolder
 from dayzero.core.errors import InputError, IntegrityError
 
@@ -70,7 +70,7 @@ def _linked(source: Path, place: Path) -> None:
 def _filtered(source: Path, rows: Sequence[int], place: Path) -> None:
     """Write a Parquet file without some rows: columns, types, order and codec as they were; with no row left, no file."""
     file = quoted(source)
-    with connect() as connection:
+    with connect(foreign=True) as connection, written(place):
         connection.execute("CREATE TEMP TABLE gone (row BIGINT PRIMARY KEY)")
         connection.execute("INSERT INTO gone SELECT unnest(?::BIGINT[])", [list(rows)])
         codec = connection.execute(f"SELECT any_value(compression) FROM parquet_metadata({file})").fetchone()[0]  # noqa: S608

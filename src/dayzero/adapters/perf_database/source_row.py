@@ -1,12 +1,10 @@
 """Read one row of the tree again as it came, and the line of a run or the record that stands under it."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 
 from dayzero.adapters.perf_database.duck import connect, quoted
 from dayzero.adapters.perf_database.folder import PerfFolder
-from dayzero.core.errors import IntegrityError
 from dayzero.perfdb.model import Source
 from dayzero.perfdb.ports import Value
 
@@ -24,9 +22,9 @@ def row_as_it_came(folder: PerfFolder, source: Source, row: int) -> Mapping[str,
     Raises:
         IntegrityError: The file is gone, or not the one that was imported.
     """
-    _content(folder, source.path, source.sha256)
+    folder.content(source.path, source.sha256)
     file = f"read_parquet({quoted(folder.file(source.sha256))}, file_row_number = true)"
-    with connect() as connection:
+    with connect(foreign=True) as connection:
         found = connection.execute(f"SELECT * EXCLUDE (file_row_number) FROM {file} WHERE file_row_number = {row}")  # noqa: S608  (our own path)
         names, values = [str(column[0]) for column in found.description], found.fetchone()
     return {
@@ -41,17 +39,7 @@ def line_of(folder: PerfFolder, path: str, sha256: str, number: int) -> str:
     Raises:
         IntegrityError: The file is gone, or not the one that was imported.
     """
-    content = _content(folder, path, sha256)
+    content = folder.content(path, sha256)
     if path.endswith(_CHAIN):
         return content.split(b"\n")[number - 1].decode("utf-8", "replace")
     return json.dumps(json.loads(content)["results"][number - 1], ensure_ascii=False)
-
-
-def _content(folder: PerfFolder, path: str, sha256: str) -> bytes:
-    try:
-        content = folder.file(sha256).read_bytes()
-    except OSError as error:
-        raise IntegrityError(f"{path} is gone from the database", hint="Import the tree again.") from error
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise IntegrityError(f"{path} is not the file that was imported", hint="Import the tree again.")
-    return content

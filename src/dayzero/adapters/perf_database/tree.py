@@ -1,5 +1,6 @@
 """Read a tree of performance data out of a wheel, or out of a folder; names are looked at, never written to."""
 
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ class _Wheel:
     def read(self, path: str) -> bytes:
         try:
             return self.archive.read(self.prefix + path)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
             raise InputError(f"{path} in the wheel is damaged: {error}", hint="Fetch the wheel again.") from error
 
 
@@ -70,7 +71,21 @@ class _Folder:
     root: Path
 
     def paths(self) -> tuple[str, ...]:
-        return tuple(sorted(str(p.relative_to(self.root)) for p in self.root.rglob("*") if p.is_file()))
+        return tuple(sorted(str(path.relative_to(self.root)) for path in self._files()))
+
+    def _files(self) -> Iterator[Path]:
+        """List the files; a folder that cannot be listed is refused, and a link that is no file: what it hides would be missed."""
+        for folder, inner, names in os.walk(self.root, onerror=_unlisted):
+            links = [Path(folder, name) for name in inner if Path(folder, name).is_symlink()]
+            for path in (*links, *(Path(folder, name) for name in names)):
+                if not path.is_file():
+                    raise InputError(
+                        f"{path} is no file, or a link to none",
+                        hint="Import a tree of files; 'cp -rL' makes one of links.",
+                    )
+                if not path.name.isprintable():
+                    raise InputError(f"{str(path)!r} is no name in UTF-8", hint="Give the file another name.")
+                yield path
 
     def read(self, path: str) -> bytes:
         try:
@@ -81,22 +96,27 @@ class _Folder:
             ) from error
 
 
+def _unlisted(error: OSError) -> None:
+    raise RemoteError(f"{error.filename} cannot be read: {error.strerror}", hint="Make it readable.") from error
+
+
 @contextmanager
-def open_tree(source: Path, pin: Sha256 | None) -> Iterator[Tree]:
+def open_tree(source: Path, pin: Sha256 | None, target: Path) -> Iterator[Tree]:
     """Open a wheel or a folder.
 
     Args:
         source: The wheel, or a folder that is or holds a systems folder.
         pin: Digest that the wheel has to have, where it is pinned.
+        target: Folder that it is imported to.
 
     Raises:
-        InputError: It is neither, or holds no tables.
+        InputError: It is neither, holds no tables, or holds the target.
         IntegrityError: It is not the pinned wheel.
     """
     if source.is_dir():
         if pin is not None:
             raise InputError("a folder has no digest to compare", hint="Leave --sha256 out, or give the wheel.")
-        yield _folder(source)
+        yield _folder(source, target)
         return
     if not source.is_file():
         raise InputError(f"there is no {source}", hint=_HINT)
@@ -111,11 +131,13 @@ def open_tree(source: Path, pin: Sha256 | None) -> Iterator[Tree]:
         yield _wheel(source, digest, archive)
 
 
-def _folder(source: Path) -> Tree:
+def _folder(source: Path, target: Path) -> Tree:
     found = (p for p in (source, source / _SYSTEMS, *source.glob(f"*/{_SYSTEMS}")) if (p / "data").is_dir())
     root = next(found, None)
     if root is None:
         raise InputError(f"{source} holds no folder 'data' of tables", hint=_HINT)
+    if target.resolve().is_relative_to(root.resolve()):
+        raise InputError(f"{target} lies in {root}, and would import itself", hint="Name a folder beside it with -o.")
     return _Folder(name=source.resolve().name, version="", sha256="", root=root)
 
 

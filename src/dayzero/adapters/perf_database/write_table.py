@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dayzero.adapters.disk import disk_errors
-from dayzero.adapters.perf_database.duck import connect, quoted
+from dayzero.adapters.perf_database.duck import connect, quoted, written
 
 
 def write_table(path: Path, kinds: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -22,7 +22,7 @@ def write_table(path: Path, kinds: Mapping[str, str], rows: Sequence[Mapping[str
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    with connect() as connection:
+    with connect() as connection, written(path):
         listed = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
         connection.execute(f"CREATE TABLE t ({listed})")
         marks = ", ".join("?" * len(kinds))

@@ -21,7 +21,7 @@ def _matched(family: Family) -> str | None:
         )
         if rate
     )
-    bound = f"2.0 * m * n * k / (CASE {rates} END * 1000000)"
+    bound = f"2::DOUBLE * m * n * k / (CASE {rates} END * 1000000)"
     return (
         f"SELECT *, {bound} / latency_us AS told FROM {family.table} "  # noqa: S608
         f"WHERE latency_us > 0 AND latency_us * {_MARGIN} < {bound}"

@@ -13,7 +13,7 @@ def _matched(family: Family) -> str | None:
         return None
     flat = (
         f"SELECT {key} AS _key, max(latency_us) / min(latency_us) AS told FROM {family.table} WHERE latency_us > 0 GROUP BY 1 "  # noqa: S608
-        f'HAVING count(*) >= {_POINTS} AND max("{axis}") >= {_GROWTH} * greatest(min("{axis}"), 1) '
+        f'HAVING count(*) >= {_POINTS} AND max("{axis}")::DOUBLE >= {_GROWTH} * greatest(min("{axis}"), 1)::DOUBLE '
         f"AND max(latency_us) < {_RATIO} * min(latency_us)"
     )
     return (

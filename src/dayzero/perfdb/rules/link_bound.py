@@ -14,7 +14,7 @@ def _matched(family: Family) -> str | None:
     rates = " ".join(f"WHEN '{name}' THEN {facts.link_gb_s}" for name, facts in systems().items() if facts.link_gb_s)
     sizes = " ".join(f"WHEN '{name}' THEN {size}" for name, size in _BYTES.items())
     # What the others have of its result, each GPU has to be sent, also where a switch adds up on the way.
-    received = f"message_size * CASE nccl_dtype {sizes} END * (num_gpus - 1.0) / num_gpus"
+    received = f"message_size::DOUBLE * CASE nccl_dtype {sizes} END * (num_gpus - 1.0) / num_gpus"
     bound = f"{received} / (CASE system {rates} END * 1000)"
     return f"SELECT *, {bound} / latency_us AS told FROM {family.table} WHERE latency_us > 0 AND latency_us < {bound}"  # noqa: S608  (our own names)
 
