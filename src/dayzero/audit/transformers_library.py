@@ -8,16 +8,16 @@ from dayzero.audit.python_source import Module
 from dayzero.core.verdict import Place
 
 DISTRIBUTION = "transformers"
-_MODELS = "transformers.models"
-_CONFIGURATIONS = "transformers.models.auto.configuration_auto"
-_GENERATED = "transformers.models.auto.auto_mappings"
+MODELS = "transformers.models"
+CONFIGURATIONS = "transformers.models.auto.configuration_auto"
+GENERATED = "transformers.models.auto.auto_mappings"
 _COMPATIBLE = b"_supports_attention_backend = True"
 
 
 def model_class(python: PythonFiles, name: str) -> tuple[Place, bool] | None:
     """Find a model class: where it stands, and whether its file says that engines may run it; ``None`` where there is none."""
     wanted = f"class {name}(".encode()
-    for module in python.holding(wanted, below=_MODELS):
+    for module in python.holding(wanted, below=MODELS):
         parsed = python.parsed(module)
         if not isinstance(parsed, Module):
             continue
@@ -35,8 +35,8 @@ def configuration_types(installed: Installed) -> Facts:
     if library is None:
         return Unread(noun=noun, reason=f"{DISTRIBUTION} is not among what is audited")
     entries: dict[str, Place] = {}
-    whole = Place(artifact=library.files.artifact, file=f"{_CONFIGURATIONS.replace('.', '/')}.py")
-    for module in (_CONFIGURATIONS, _GENERATED):
+    whole = Place(artifact=library.files.artifact, file=f"{CONFIGURATIONS.replace('.', '/')}.py")
+    for module in (CONFIGURATIONS, GENERATED):
         if module not in installed.python.modules:
             continue
         place = installed.python.modules[module].place

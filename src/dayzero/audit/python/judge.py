@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from dayzero.audit.finding import Applies, Finding, Severity
 from dayzero.audit.python.bindings import FUNCTIONS
+from dayzero.audit.python.chosen import by_flags
 from dayzero.audit.python.conditions import (
     Served,
-    chosen_by_flags,
     flags_apply,
     flags_of,
     gpu_applies,
@@ -282,8 +282,8 @@ def _on_path(study: Study, lack: Lack, subject: Served) -> _Judgement:
         applies = Applies.YES
     if opt_in and applies is not Applies.NO:
         applies = flags_apply(flags, subject)
-    if applies is Applies.UNKNOWN and (chosen := chosen_by_flags(path, subject)):
-        applies, said = Applies.YES, [chosen, *said]
+    if applies is Applies.UNKNOWN and (told := by_flags(study.installed.python, lack.module, subject)):
+        applies, said = told[0], [told[1], *said]
     if applies is Applies.UNKNOWN and (others := study.loads.for_others(lack.module.name, subject)):
         applies = Applies.NO
         said = [f"model {' or '.join(others[:_MOST_SHOWN])}, whose files alone lead here"]

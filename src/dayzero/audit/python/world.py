@@ -298,11 +298,14 @@ class World:
                     waiting.append(base.definition)
                 else:
                     unclear = unclear or bool(_outside(last_name(expression), name))
-        if unclear or waiting or self._doubtful(seen, name) or self._assigned.holds(name):
+        if unclear or waiting or self._doubtful(seen, name) or self._given(seen, name):
             return Opaque()
         kind = "member" if _is_enum(self, definition) else "attribute"
         owner = f"{definition.module.name}.{definition.qualname}"
         return Absent(kind=kind, owner=owner, name=name, place=definition.place())
+
+    def _given(self, classes: list[Definition], name: str) -> bool:
+        return self._assigned.holds(name, [one.qualname.rpartition(".")[2] for one in classes])
 
     def _doubtful(self, classes: list[Definition], name: str) -> bool:
         """Say whether a class may have more than its text shows.
@@ -388,6 +391,8 @@ def _implicit(name: str) -> bool:
 
 def _refuses(node: ast.stmt) -> bool:
     """Say whether this is a ``__getattr__`` that can give up: then it answers only for names that something spells."""
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        return last_name(node.value).strip("_") == "attach"  # as lazy_loader has it: from a table that is written out
     if not isinstance(node, ast.FunctionDef) or node.name != "__getattr__":
         return False
     raised = (one.exc for one in statements_of(node) if isinstance(one, ast.Raise) and one.exc is not None)

@@ -7,6 +7,7 @@ from typing import Final
 
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.installed import Distribution, Installed, once
+from dayzero.audit.python.library_version import library_of
 from dayzero.audit.python_source import Module, statements_of
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
@@ -53,7 +54,7 @@ def _in_scope(rule: str, installed: Installed, module: Module, scope: ast.AST) -
     for node in _own(scope):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                library = _versioned(installed, known, value)
+                library = library_of(installed, known, value)
                 if library is not None:
                     known[name] = library
             case ast.If(test=test):
@@ -99,24 +100,9 @@ def _demanded(
             for value in values:
                 yield from _demanded(installed, known, value)
         case ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Constant(value=str(literal))]):
-            library = _versioned(installed, known, left)
+            library = library_of(installed, known, left)
             if library is not None and _VERSION.fullmatch(literal):
                 yield library, literal
-
-
-def _versioned(installed: Installed, known: Mapping[str, Distribution], value: ast.expr) -> Distribution | None:
-    """Name the distribution whose version an expression is, ``None`` for any other expression."""
-    match value:
-        case ast.Name(id=name):
-            return known.get(name)
-        case ast.Attribute(value=ast.Name(id=name), attr="__version__"):
-            return installed.python.packages.get(name)
-        case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), args=[ast.Constant(value=str(name)), *_]):
-            return installed.find(name) if "version" in called.lower() else None
-        case ast.Call(args=[inner]):
-            return _versioned(installed, known, inner)
-        case _:
-            return None
 
 
 RULE: Final = VersionLiterals()

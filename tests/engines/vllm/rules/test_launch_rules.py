@@ -18,6 +18,9 @@ environment_variables: dict = {
 """
 
 
+STRICT = "\ndef validate_environ(hard_fail: bool) -> None:\n    raise ValueError\n"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "severity"),
     [
@@ -38,6 +41,21 @@ def test_a_variable_is_held_to_the_table_of_this_version(name, value, severity):
 def test_a_version_without_the_table_is_not_checked():
     (one,) = found_by(environment.RULE, distribution("vllm", "0.27.0"), env={"VLLM_ROOT": "x"})
     assert isinstance(one, NotChecked)
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "severity"),
+    [
+        (STRICT, ("--fail-on-environ-validation",), Severity.START),
+        (STRICT, (), Severity.DOWNGRADE),
+        ("", ("--fail-on-environ-validation",), Severity.DOWNGRADE),
+    ],
+)
+def test_a_variable_that_is_not_known_ends_a_start_that_is_told_to(text, flags, severity):
+    engine = distribution("vllm", "0.27.0", {"vllm/envs.py": ENVS + text})
+    (found,) = found_by(environment.RULE, engine, env={"VLLM_NEVER_HEARD_OF": "1"}, flags=flags)
+    assert found.severity is severity
+    assert not found_by(environment.RULE, engine, env={"OTHER": "1"}, flags=flags)
 
 
 ALL_REDUCE = {"vllm/distributed/device_communicators/custom_all_reduce.py": "x = ops.get_graph_buffer_ipc_meta(p)\n"}

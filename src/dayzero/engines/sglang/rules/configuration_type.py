@@ -31,7 +31,7 @@ class SglangConfigurationType:
         if place is None:
             yield NotChecked(self.question, f"no file of {subject.installed.engine} has a table {_TABLE}")
             return
-        if _declares(subject.installed.python, model_type):
+        if declares(subject.installed.python, model_type):
             return
         yield from undeclared(subject, model_type, place)
 
@@ -49,7 +49,7 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
     return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
-def _declares(python: PythonFiles, model_type: str) -> bool:
+def declares(python: PythonFiles, model_type: str) -> bool:
     """Say whether SGLang has a configuration class of the type: ``model_type = "kimi_k3"``, or a table that has it as a key."""
     for name in python.holding(f'"{model_type}"'.encode(), f"'{model_type}'".encode(), below=_BELOW):
         module = python.parsed(name)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from dayzero.audit.configuration_classes import configuration_of
 from dayzero.audit.python_source import Module
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.expressions import shown
@@ -19,7 +20,7 @@ from dayzero.engines.vllm.capabilities.values import (
     Unknown,
 )
 
-_CUDA = "vllm.platforms.cuda"
+_CUDA, _ORDER = "vllm.platforms.cuda", "_get_backend_priorities"
 _FP8_KV = "fp8"
 # What most configurations call by the first name (transformers, attribute_map of WhisperConfig and of GPT2Config).
 _HEADS = ("num_attention_heads", "decoder_attention_heads", "encoder_attention_heads", "n_head")
@@ -64,6 +65,7 @@ class Candidate:
         reasons: Why it is refused, in the engine's words; empty where nothing speaks against it.
         doubt: What would have to be known to say whether it is refused; ``""`` where that is known.
         missing: What its module imports and the installed libraries lack, if that is the reason.
+        path: Dotted path of its class, where that still has to be asked; ``""`` otherwise.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Candidate:
     reasons: tuple[str, ...]
     doubt: str = ""
     missing: str = ""
+    path: str = ""
 
     @property
     def is_valid(self) -> bool:
@@ -126,7 +129,7 @@ def layers(made: Situation) -> tuple[Layer, ...]:
     if _whole(text, "kv_lora_rank"):
         size = _whole(text, "kv_lora_rank") + _whole(text, "qk_rope_head_dim")
         return (Layer(name="MLA", head_size=size, heads=heads, mla=True, sparse=sparse),)
-    size = _whole(text, "head_dim") or _first(text, _WIDTH) // max(asked, 1)
+    size = _head_dim(made) or _first(text, _WIDTH) // max(asked, 1)
     kinds = text.get("layer_types")
     types = {str(one) for one in kinds} if isinstance(kinds, list) else set()
     windowed = bool(text.get("sliding_window")) and (not types or "sliding_attention" in types)
@@ -137,6 +140,18 @@ def layers(made: Situation) -> tuple[Layer, ...]:
     if windowed:
         found.append(Layer(name="sliding-window attention", head_size=size, heads=heads, sliding=True, sink=sink))
     return tuple(one for one in found if one.head_size)
+
+
+def kv_heads(made: Situation) -> int:
+    """Count the KV heads of a rank; a head that there are more ranks than is on each of several."""
+    heads = _whole(made.text, "num_key_value_heads") or _first(made.text, _HEADS)
+    return max(heads // made.degree, 1)
+
+
+def chooses_by_order(made: Situation) -> bool:
+    """Say whether the build has an order of backends, as releases since 0.11.1 do."""
+    module = made.machine.program.module(_CUDA)
+    return module is not None and _ORDER in made.machine.program.names(module).bindings
 
 
 def cache_type(made: Situation) -> str:
@@ -157,7 +172,7 @@ def choose(made: Situation, layer: Layer) -> Choice | str:
     """Ask the build which backend it takes for a layer, or say why that could not be asked."""
     machine = made.machine
     try:
-        function = machine.from_module(_CUDA, "_get_backend_priorities")
+        function = machine.from_module(_CUDA, _ORDER)
         registry = machine.from_module(attention_registry(machine.program), ATTENTION_ENUM)
     except RaisedError as error:
         return str(error)
@@ -176,7 +191,7 @@ def choose(made: Situation, layer: Layer) -> Choice | str:
     order = machine.call(function, (), {name: value for name, value in given.items() if name in named})
     if not isinstance(order, list) or not all(isinstance(one, Member) for one in order):
         return f"the order of attention backends depends on {shown(order)}"
-    forced = _forced(made)
+    forced = asked_backend(made)
     member = Member(registry, forced, _path(registry, forced)) if forced else None
     return Choice(
         layer=layer,
@@ -200,7 +215,8 @@ def candidate(made: Situation, layer: Layer, member: Member) -> Candidate:
     if missing:
         reasons = (f"ImportError: {missing}", *reasons)
     doubt = found.why if isinstance(found, Unknown) and not reasons else ""
-    return Candidate(name=member.name, place=place, reasons=reasons, doubt=doubt, missing=missing)
+    path = str(member.value)
+    return Candidate(name=member.name, place=place, reasons=reasons, doubt=doubt, missing=missing, path=path)
 
 
 def _validated(made: Situation, layer: Layer, klass: Klass) -> object:
@@ -283,7 +299,8 @@ def _binds(made: Situation, source: str, name: str, depth: int = 8) -> bool:
     return any(depth and _binds(made, star, name, depth - 1) for star in names.stars)
 
 
-def _forced(made: Situation) -> str:
+def asked_backend(made: Situation) -> str:
+    """Name the backend that the command line or the environment asks for; ``""`` for none."""
     asked = made.flags.values.get("attention-backend") or made.subject.env.get("VLLM_ATTENTION_BACKEND", "")
     return "" if asked.lower() == "auto" else asked.upper()
 
@@ -305,6 +322,15 @@ def _line(klass: Klass, name: str) -> int:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
     ]
     return lines[0] if lines else klass.node.lineno
+
+
+def _head_dim(made: Situation) -> int:
+    """Read the size of a head: what is stored, else what the class for the model's type has for it."""
+    kind = made.text.get("model_type")
+    if "head_dim" in made.text or not isinstance(kind, str):
+        return _whole(made.text, "head_dim")
+    known = configuration_of(made.subject.installed, kind)
+    return _whole(known.defaults, "head_dim") if known is not None else 0
 
 
 def _first(config: Mapping[str, object], keys: tuple[str, ...]) -> int:

@@ -23,6 +23,7 @@ from dayzero.engines.vllm.capabilities.values import (
     Unknown,
     lift,
     plain,
+    truth,
 )
 
 # Python's own functions that may run on known values: they touch nothing outside.
@@ -48,6 +49,19 @@ _BUILTINS_WITH_LISTS = ("list", "tuple", "dict", "reversed")
 
 class Calls(Objects):
     """Calls functions, classes and what Python brings."""
+
+    def true(self, value: object) -> bool | None:
+        """Say whether a value counts as true, by its class's own ``__bool__`` if it has one; ``None`` where that is unknown."""
+        match value:
+            case Instance(klass=Klass(node=ast.ClassDef(body=body))) if any(
+                isinstance(one, ast.FunctionDef) and one.name == "__bool__" for one in body
+            ):
+                return truth(self.call(self.attribute(value, "__bool__"), (), {}))
+            case Unknown(among=[_, *_] as among):
+                answers = {self.true(one) for one in among}
+                return answers.pop() if len(answers) == 1 else None
+            case _:
+                return truth(value)
 
     def builtin(self, name: str, frame: Frame) -> object:
         """Give what a name of Python's own stands for."""
@@ -184,6 +198,8 @@ class Calls(Objects):
         if isinstance(kind, Klass):
             klass = class_of(value)
             return klass is not None and kind in self.program.order(klass)
+        if kind is _type:
+            return isinstance(value, Klass)
         if kind is tuple and isinstance(value, Instance):
             return value.ordered
         return isinstance(kind, type) and isinstance(value, kind)

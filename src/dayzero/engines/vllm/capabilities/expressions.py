@@ -85,6 +85,10 @@ class Expressions(ABC):
     def call(self, callee: object, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Call a known value."""
 
+    @abstractmethod
+    def true(self, value: object) -> bool | None:
+        """Say whether a value counts as true; ``None`` where that is unknown."""
+
     def evaluate(self, node: ast.expr | None, frame: Frame) -> object:  # noqa: PLR0911  (one return a kind)
         """Evaluate an expression in a frame.
 
@@ -140,7 +144,7 @@ class Expressions(ABC):
             case ast.BoolOp(op=op, values=values):
                 return self._bool(values, frame, stop=isinstance(op, ast.Or))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                value = truth(inner := self.evaluate(operand, frame))
+                value = self.true(inner := self.evaluate(operand, frame))
                 return Unknown(_why(inner), (True, False)) if value is None else not value
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return lift(lambda value: -value, self.evaluate(operand, frame))
@@ -150,7 +154,7 @@ class Expressions(ABC):
             case ast.Compare():
                 return self._compare(node, frame)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
-                known = truth(self.evaluate(test, frame))
+                known = self.true(self.evaluate(test, frame))
                 if known is None:
                     return join(self.evaluate(then, frame), self.evaluate(otherwise, frame))
                 return self.evaluate(then if known else otherwise, frame)
@@ -163,7 +167,7 @@ class Expressions(ABC):
         value: object = None
         for one in values:
             value = self.evaluate(one, frame)
-            known = truth(value)
+            known = self.true(value)
             if known is stop:
                 return value
             if known is None and doubt is None:

@@ -222,7 +222,7 @@ class Machine(Calls):
         return rest
 
     def _branch(self, test: object, then: list[_Step], otherwise: list[_Step], frame: Frame) -> _Outcome | list[_Step]:
-        known = truth(test)
+        known = self.true(test)
         if known is not None:
             return then if known else otherwise
         why = test.why if isinstance(test, Unknown) else f"the value of {shown(test)}"

@@ -87,6 +87,11 @@ def has_experts(made: Situation) -> bool:
     return _first(made.text, _EXPERTS) > 1
 
 
+def oracle_of(method: str) -> str:
+    """Name the module that selects a kernel for experts that are stored so; ``""`` where none is followed."""
+    return f"{EXPERTS_PACKAGE}.oracle.{_ORACLES[method][0]}" if method in _ORACLES else ""
+
+
 def choose_experts(made: Situation) -> Experts | str:
     """Follow the build's selection of a kernel for the experts, or say why that cannot be done."""
     method = quantisation(made)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.expressions import shown
+from dayzero.engines.vllm.capabilities.machine import Machine
 from dayzero.engines.vllm.capabilities.program import Constant
 from dayzero.engines.vllm.capabilities.situation import Situation
 from dayzero.engines.vllm.capabilities.values import Bound, Function, Instance, Klass, RaisedError
@@ -31,6 +32,7 @@ class Method:
         place: Where they are registered.
         klass: The method's class; ``None`` where the method is not registered or its class is not in the files.
         nameless: Whether settings without a method's name count as none.
+        settings: The checkpoint's settings; ``None`` where it is not quantized.
         doubt: Why it is not certain that none of its methods claims the checkpoint; ``""`` where it is.
     """
 
@@ -41,6 +43,7 @@ class Method:
     place: Place
     klass: Klass | None
     nameless: bool
+    settings: Mapping[str, object] | None
     doubt: str
 
 
@@ -86,15 +89,16 @@ def method(made: Situation, settings: Mapping[str, object] | None, asked: str) -
         place=module.place(table.lineno),
         klass=_class(made, name) if name in known else None,
         nameless=any(True for _ in made.subject.installed.python.holding(_NAMELESS, below="vllm.config")),
+        settings=settings,
         doubt=doubt,
     )
 
 
-def answer(made: Situation, klass: Klass, name: str) -> object:
+def answer(machine: Machine, klass: Klass, name: str) -> object:
     """Ask a method's class what it says of itself; ``None`` where it does not say."""
     try:
-        function = made.machine.attribute(klass, name)
-        return made.machine.call(function, (), {}) if isinstance(function, Bound | Function) else None
+        function = machine.attribute(klass, name)
+        return machine.call(function, (), {}) if isinstance(function, Bound | Function) else None
     except RaisedError:
         return None
 
@@ -148,12 +152,17 @@ def _claimed(made: Situation, settings: dict[str, object], asked: str, known: tu
     doubt = ""
     for one in known:
         klass = _class(made, one)
-        claim = _claim(made, klass, settings, asked) if klass is not None else f"the class of {one} is not found"
-        if isinstance(claim, Claim):
-            if claim.name:
-                return claim.name, ""
+        model = made.subject.model or {}
+        said = (
+            claim(made.machine, klass, settings, asked, model)
+            if klass is not None
+            else f"the class of {one} is not found"
+        )
+        if isinstance(said, Claim):
+            if said.name:
+                return said.name, ""
         else:
-            doubt = doubt or claim
+            doubt = doubt or said
     return "", doubt
 
 
@@ -164,15 +173,25 @@ class Claim:
     name: str
 
 
-def _claim(made: Situation, klass: Klass, settings: dict[str, object], asked: str) -> Claim | str:
-    machine = made.machine
+def claim(
+    machine: Machine, klass: Klass, settings: Mapping[str, object], asked: str, model: Mapping[str, object]
+) -> Claim | str:
+    """Ask a method's class whether it claims a checkpoint, or say why it cannot be asked.
+
+    Args:
+        machine: Runs the engine's code.
+        klass: The class.
+        settings: The checkpoint's settings.
+        asked: What the command line asks for, ``""`` for nothing.
+        model: The model's ``config.json``.
+    """
     try:
         check = machine.attribute(klass, "override_quantization_method")
         if not isinstance(check, Bound | Function):
             return Claim("")
         node = (check.function if isinstance(check, Bound) else check).node
         named = {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
-        whole = Instance(None, dict(made.subject.model or {}))
+        whole = Instance(None, dict(model))
         more = {"hf_config": whole} if "hf_config" in named else {}
         said = machine.call(check, (dict(settings), asked or None), more)
     except RaisedError as error:

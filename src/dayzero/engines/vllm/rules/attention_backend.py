@@ -6,8 +6,18 @@ from typing import Final
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
-from dayzero.engines.vllm.capabilities.attention import Candidate, Choice, cache_type, choose, layers
+from dayzero.engines.vllm.capabilities.attention import (
+    Candidate,
+    Choice,
+    cache_type,
+    choose,
+    chooses_by_order,
+    layers,
+)
+from dayzero.engines.vllm.capabilities.implementation import refusal
+from dayzero.engines.vllm.capabilities.older_attention import choose_in_one
 from dayzero.engines.vllm.capabilities.situation import Situation, situation
+from dayzero.engines.vllm.capabilities.values import Klass
 
 _BLOCK = "block_size not supported"
 _IMPORT = "ImportError"
@@ -32,7 +42,7 @@ class AttentionBackend:
         if not kinds:
             yield NotChecked(self.question, "the configuration does not tell the size of an attention head")
         for layer in kinds:
-            choice = choose(made, layer)
+            choice = (choose if chooses_by_order(made) else choose_in_one)(made, layer)
             if isinstance(choice, str):
                 yield NotChecked(self.question, f"{layer.name}: {choice}")
             else:
@@ -47,6 +57,12 @@ class AttentionBackend:
         if choice.chosen is None:
             why = f"{open_to[0].name} depends on {open_to[0].doubt}"
             yield NotChecked(f"{self.question} ({choice.layer.name})", why, needed=not choice.is_served)
+        elif said := _fails(made, choice.chosen, choice):
+            message = f"vLLM takes the attention backend {choice.chosen.name} for {when}, which fails: {said}"
+            advice = (
+                f"{_leave(made)}Name another one with --attention-backend, or use a release where it goes with this."
+            )
+            yield Finding(self.id, Severity.PATH, message, choice.chosen.place, None, advice, when, Applies.YES)
         if choice.forced is None:
             yield from self._lost(choice, open_to[0], when)
             yield from self._unloaded(made, choice, open_to[0], when)
@@ -89,6 +105,16 @@ class AttentionBackend:
             yield Finding(self.id, Severity.DOWNGRADE, message, one.place, None, advice, when, Applies.YES)
 
 
+def _fails(made: Situation, taken: Candidate, choice: Choice) -> str:
+    """Say why the backend that is taken fails when its layer is made; ``""`` where nothing is known against it."""
+    klass = made.machine.program.top_class(taken.path) if taken.path else ""
+    return refusal(made, choice.layer, klass) if isinstance(klass, Klass) else ""
+
+
+def _leave(made: Situation) -> str:
+    return "" if cache_type(made) == "auto" else "Serve with --kv-cache-dtype auto. "
+
+
 def _when(made: Situation, choice: Choice) -> str:
     major, minor = made.subject.capability or (0, 0)
     layer = choice.layer
@@ -104,7 +130,7 @@ def _advice(made: Situation, choice: Choice) -> str:
     reason = ", ".join(nearest.reasons)
     if nearest.reasons == _CACHE:
         return f"Serve with --kv-cache-dtype auto, or use a release whose {nearest.name} takes {cache_type(made)}."
-    return f"Use a release or a GPU where one of them is valid; {nearest.name} lacks only this: {reason}."
+    return f"{_leave(made)}Use a release or a GPU where one of them is valid; {nearest.name} lacks only this: {reason}."
 
 
 RULE: Final = AttentionBackend()

@@ -8,11 +8,13 @@ from typing import Final
 
 from dayzero.audit.finding import Finding, NotChecked, Severity
 from dayzero.audit.rules import Subject
+from dayzero.engines.command_line import given
 from dayzero.engines.vllm.source import Source, UnreadableError, parse, simple_name, text_of
 
 _ENVS = "vllm/envs.py"
 _TABLE = "environment_variables"
 _PREFIX = "VLLM_"
+_STRICT, _RAISES = "--fail-on-environ-validation", "def validate_environ(hard_fail"
 _RESEMBLANCE = 0.75
 
 
@@ -41,18 +43,23 @@ class VllmEnvironment:
         except UnreadableError as error:
             yield NotChecked(self.question, str(error))
             return
+        strict = _is_strict(subject, source)
         for name, value in own.items():
-            yield from self._one(source, known, name, value)
+            if name in known:
+                yield from self._valued(source, known[name], name, value)
+            else:
+                yield self._unread(source, known, name, strict=strict)
 
-    def _one(self, source: Source, known: Mapping[str, _Variable], name: str, value: str) -> Iterator[Finding]:
-        variable = known.get(name)
-        if variable is None:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=_RESEMBLANCE)
-            advice = f"Did you mean {near[0]}? " if near else ""
-            message = f"{source.artifact} does not read {name}: it warns, and goes on without it"
-            place = source.place(min((one.line for one in known.values()), default=1))
-            yield Finding(self.id, Severity.DOWNGRADE, message, place, None, f"{advice}Leave it away.")
-            return
+    def _unread(self, source: Source, known: Mapping[str, _Variable], name: str, *, strict: bool) -> Finding:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=_RESEMBLANCE)
+        advice = f"Did you mean {near[0]}? " if near else ""
+        does = f"raises for it, as {_STRICT} has it" if strict else "warns, and goes on without it"
+        message = f"{source.artifact} does not read {name}: it {does}"
+        place = source.place(min((one.line for one in known.values()), default=1))
+        severity = Severity.START if strict else Severity.DOWNGRADE
+        return Finding(self.id, severity, message, place, None, f"{advice}Leave it away.")
+
+    def _valued(self, source: Source, variable: _Variable, name: str, value: str) -> Iterator[Finding]:
         taken = tuple(one.lower() for one in variable.choices) if variable.any_case else variable.choices
         said = value.lower() if variable.any_case else value
         place = source.place(variable.line)
@@ -62,6 +69,12 @@ class VllmEnvironment:
         elif variable.whole and not _is_whole(value):
             message = f"{name} takes a whole number, and {value!r} is none: reading it raises ValueError"
             yield Finding(self.id, Severity.START, message, place, None, "Set it to a whole number, 0 or 1.")
+
+
+def _is_strict(subject: Subject, source: Source) -> bool:
+    """Say whether the release ends for a variable that it does not know (0.27.0, envs.py:2122)."""
+    asked = any(one.name == _STRICT for one in given(subject.flags))
+    return asked and any(_RAISES in line for line in source.lines)
 
 
 def _variables(source: Source) -> Mapping[str, _Variable]:

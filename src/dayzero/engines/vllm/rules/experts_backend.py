@@ -6,6 +6,7 @@ from typing import Final
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.rules import Subject
 from dayzero.engines.vllm.capabilities.moe import Experts, Lost, choose_experts, has_experts, lost_lanes
+from dayzero.engines.vllm.capabilities.older_experts import has_selection, refused
 from dayzero.engines.vllm.capabilities.situation import Situation, situation
 
 
@@ -25,11 +26,26 @@ class ExpertsBackend:
             return
         if not has_experts(made):
             return
+        if not has_selection(made):
+            yield from self._without_selection(made)
+            return
         chosen = choose_experts(made)
         if isinstance(chosen, str):
             yield NotChecked(self.question, chosen)
             return
         yield from self._judge(made, chosen)
+
+    def _without_selection(self, made: Situation) -> Iterator[Finding | NotChecked]:
+        said = refused(made)
+        if isinstance(said, str):
+            if said:
+                yield NotChecked(self.question, said)
+            return
+        why, place = said
+        major, minor = made.subject.capability or (0, 0)
+        message = f"vLLM takes no kernel for experts stored as fp8 on compute capability {major}.{minor}: {why}"
+        advice = "Use a newer GPU, a newer release of vLLM, or a checkpoint that is stored in another way."
+        yield Finding(self.id, Severity.PATH, message, place, None, advice, "", Applies.YES)
 
     def _judge(self, made: Situation, chosen: Experts) -> Iterator[Finding | NotChecked]:
         lanes = lost_lanes(made, chosen)

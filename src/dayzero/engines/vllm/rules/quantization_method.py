@@ -1,16 +1,18 @@
 """Does vLLM know the checkpoint's quantization method, and does the method serve this GPU and type?"""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.rules import Subject
 from dayzero.engines.vllm.capabilities.quantization import Method, answer, method, settings_of
+from dayzero.engines.vllm.capabilities.schemes import refused_schemes
 from dayzero.engines.vllm.capabilities.situation import Situation, dtype, situation
 from dayzero.engines.vllm.capabilities.values import External, Klass
 
 _SAME = {"half": "float16", "float": "float32"}
+_BY_SCHEME = "compressed-tensors"
 _ALLOW = "allow-deprecated-quantization"
 # Below it vLLM serves float16 where bfloat16 is stored (0.27.0, platforms/cuda.py, supported_dtypes).
 _BFLOAT16 = (8, 0)
@@ -20,7 +22,7 @@ class QuantizationMethod:
     """Implements ``audit.rules.Rule``."""
 
     id: str = "quantization-method"
-    question: str = "Does vLLM know the checkpoint's quantization method, and does that serve this GPU and type?"
+    question: str = "Does the engine know the checkpoint's quantization method, and does that serve this GPU and type?"
 
     def check(self, subject: Subject) -> Iterator[Finding | NotChecked]:
         """Follow vLLM's own resolution of the method, and ask the method's class what it serves."""
@@ -76,7 +78,7 @@ class QuantizationMethod:
     def _unserved(self, made: Situation, found: Method, klass: Klass) -> Iterator[Finding]:
         place = klass.module.place(klass.node.lineno)
         major, minor = made.subject.capability or (0, 0)
-        least, own = answer(made, klass, "get_min_capability"), major * 10 + minor
+        least, own = answer(made.machine, klass, "get_min_capability"), major * 10 + minor
         if isinstance(least, int) and own < least:
             message = (
                 f"the quantization method {found.name} wants compute capability {least // 10}.{least % 10}, "
@@ -85,13 +87,31 @@ class QuantizationMethod:
             advice = "Use a newer GPU, or a checkpoint that is stored in another way."
             yield Finding(self.id, Severity.PATH, message, place, None, advice, "", Applies.YES)
             return
-        taken = answer(made, klass, "get_supported_act_dtypes")
+        if found.name == _BY_SCHEME:
+            yield from self._without_scheme(made, found)
+        taken = answer(made.machine, klass, "get_supported_act_dtypes")
         types = {_type(one) for one in taken} if isinstance(taken, list) else set()
         wanted = _type(dtype(made))
         explicit = made.flags.text("dtype", "auto") != "auto"
         if types and "" not in types and wanted not in types and (explicit or _is_served_as_stored(made, wanted)):
             message = f"the quantization method {found.name} takes no {wanted}, but only {', '.join(sorted(types))}"
             yield Finding(self.id, Severity.PATH, message, place, None, f"Give --dtype {min(types)}.", "", Applies.YES)
+
+    def _without_scheme(self, made: Situation, found: Method) -> Iterator[Finding]:
+        if found.settings is None or made.subject.capability is None or _has_experts(made.text):
+            return
+        for said, place in refused_schemes(made.machine, found.settings, made.subject.capability):
+            major, minor = made.subject.capability
+            message = (
+                f"{found.place.artifact} takes no {found.name} like this on compute capability {major}.{minor}: {said}"
+            )
+            advice = "Use a newer GPU, or a checkpoint that is stored in another way."
+            yield Finding(self.id, Severity.PATH, message, place, None, advice, "", Applies.YES)
+
+
+def _has_experts(text: Mapping[str, object]) -> bool:
+    """Say whether a model has experts, whose layers choose in another way, and perhaps no other layer that is quantized."""
+    return any("expert" in key for key in text)
 
 
 def _is_served_as_stored(made: Situation, wanted: str) -> bool:
