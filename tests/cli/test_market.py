@@ -91,6 +91,7 @@ def test_rights_and_offers_are_taken_back(typed, opened, clock):
     assert typed(f"revoke {held} --reason breach --why resold") == f"entitlement {held} is revoked"
     assert "revoked before" in typed(f"revoke {held} --reason breach --why resold", 2)
     assert typed(f"withdraw {opened['tier']} --why dearer") == f"{opened['tier']} is sold no more"
+    assert "withdrawn before" in typed(f"withdraw {opened['tier']} --why dearer", 2)
     assert typed("notice kimi-k3 1.0.0 --kind yanked --why gone") == "kimi-k3 1.0.0: yanked"
     assert len(typed("provider stripe EUR")) == 32
     assert typed("audit").startswith("proven")
@@ -128,6 +129,43 @@ def test_what_cannot_be_used_is_said(typed, line, says):
     assert says in typed(line, 2)
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("threshold eur 500000", "'eur' is no currency"),
+        ("threshold EUR -1", "an amount is 0 to"),
+        ("grant acme 5 euro --key k --why w", "'euro' is no currency"),
+        ("grant acme -5 EUR --key k --why w", "an amount is 1 to"),
+        ("grant acme 99999999999999999999 EUR --key k --why w", "an amount is 1 to"),
+        ("grant nobody 5 EUR --key k --why w", "there is no account 'nobody'"),
+        ("tier free kimi-k3 --version 1.0.0 --amount-minor 0 --currency EUR", "an amount is 1 to"),
+        ("tier t kimi-k3 --version 1.0.0 --amount-minor 5 --currency Eur", "'Eur' is no currency"),
+        ("tier t kimi-k3 --maintenance-days -5 --amount-minor 5 --currency EUR", "maintenance runs for 1 to"),
+        ("tier t kimi-k3 --maintenance-days 9999999 --amount-minor 5 --currency EUR", "maintenance runs for 1 to"),
+        ("tier t kimi-k3 --amount-minor 5 --currency EUR", "a price is for a version or for maintenance"),
+        ("provider strip EUR", "no provider 'strip' is known"),
+        ("provider credit EUR", "no provider 'credit' is known"),
+        ("provider stripe eur", "'eur' is no currency"),
+        ("version kimi/k3 1 --definition package.toml --kit kit.zip", "'kimi/k3' names no package or version"),
+        ("version kimi-k3 v~1 --definition package.toml --kit kit.zip", "'v~1' names no package or version"),
+        ("withdraw nothing --why x", "there is no price nothing"),
+        ("account \u200b", "an account has a name that can be read and typed"),
+    ],
+)
+@pytest.mark.usefixtures("opened")
+def test_what_the_books_do_not_take_is_said_in_words_and_with_a_hint(typed, line, says):
+    said = typed(line, 2)
+    assert said.startswith("error: ")
+    assert says in said
+    assert "\nhint: " in said
+    assert "constraint" not in said.lower()
+
+
+def test_a_database_that_is_not_there_is_not_made(typed):
+    assert "no market is there" in typed("audit --database typo.db", 2)
+    assert not Path("typo.db").exists()
+
+
 def test_the_operator_gives_a_new_password_that_signs_in_where_the_old_one_did(typed, opened, clock):
     first, second = typed("password acme"), typed("password acme")
     assert first != second
@@ -147,6 +185,8 @@ def test_the_operator_gives_a_new_password_that_signs_in_where_the_old_one_did(t
         ("--market market.db --public-url shop.example", "is no address of a server"),
         ("--market market.db --public-url https://shop.example/path", "is no address of a server"),
         ("site --market market.db", "a built site is served as it is"),
+        ("--market market.db --proxy proxy.example", "is no address of a proxy"),
+        ("--market market.db --proxy *", "is no address of a proxy"),
     ],
 )
 @pytest.mark.usefixtures("opened")

@@ -184,6 +184,18 @@ def test_a_download_without_a_signature_says_so(owner, market, shop):
     assert json.loads(licence_document(market, done.allowed, done.id))["licence"] is None
 
 
+def test_maintenance_ends_with_the_calendar_and_says_so(owner, market, shop):
+    books.fund(owner, shop.buyer, 10**12)
+    books.buy_signed(market, shop)
+    century = Tier(name="century", product="kimi-k3", maintenance_days=36_525, amount_minor=1, currency="EUR")
+    price = publish_tier(owner, century)
+    for number in range(79):
+        buy(market, Purchase(account_id=shop.buyer, key=f"care {number}", tier_id=price))
+    with pytest.raises(RefusedError, match="does not run past the year 9999"):
+        buy(market, Purchase(account_id=shop.buyer, key="care", tier_id=price))
+    assert audit(owner).findings == ()
+
+
 def test_maintenance_is_for_who_has_a_version(owner, market, shop):
     books.fund(owner, shop.buyer, books.MAINTENANCE)
     with pytest.raises(RefusedError) as refused:

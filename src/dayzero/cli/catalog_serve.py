@@ -1,6 +1,7 @@
 """``dayzero catalog serve``: a built site, or the catalog as it is at this moment."""
 
 import contextlib
+import ipaddress
 import tempfile
 import threading
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def serve_site(  # noqa: PLR0913  (each argument is one option)
     if site is None:
         where = evidence or Path("evidence")
         places = Places(packages=packages, evidence=where, kits=kits, keys=key, performance=perfdb)
-        selling = Selling(market, _origin(public_url), proxy)
+        selling = Selling(market, _origin(public_url), _networks(proxy))
         return _live(places, database, selling, host, port)
     if packages or evidence or kits or perfdb or key or database or market or public_url or proxy:
         raise InputError(
@@ -96,6 +97,22 @@ def _origin(public_url: str) -> str:
             f"{public_url} is no address of a server", hint="Give --public-url https://HOST, without a path."
         )
     return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def _networks(proxies: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the addresses of proxies.
+
+    Raises:
+        InputError: One is no address and no network: nobody's word would be taken, or everybody's.
+    """
+    for each in proxies:
+        try:
+            ipaddress.ip_network(each, strict=False)
+        except ValueError as error:
+            raise InputError(
+                f"{each} is no address of a proxy", hint="Give --proxy 127.0.0.1, or a network such as 10.0.0.0/8."
+            ) from error
+    return proxies
 
 
 def _live(places: Places, database: str, selling: Selling, host: str, port: int) -> int:

@@ -20,7 +20,7 @@ from dayzero.market.publish import (
     withdraw_tier,
 )
 from dayzero.market.rows import text
-from dayzero.wiring.market import digest_of, open_market, read_terms_file, shipped_terms
+from dayzero.wiring.market import check_provider, digest_of, open_market, read_terms_file, shipped_terms
 
 
 def terms(file: Path | None = None, *, database: Database) -> int:
@@ -151,6 +151,7 @@ def provider(
         currency: Three letters, such as EUR.
         database: The books.
     """
+    check_provider(name)
     with open_market(database) as market:
         print(open_provider(market, name, currency))
     return PROVEN

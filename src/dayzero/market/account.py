@@ -13,10 +13,13 @@ def open_account(market: Market, name: str) -> str:
         Its id.
 
     Raises:
-        RefusedError: The name is taken, or empty.
+        RefusedError: The name is taken, is empty, or holds what is no character to be seen.
     """
-    if not name.strip():
-        raise RefusedError("refused-by-schema", "an account has a name", hint="Give a name.")
+    name = name.strip()
+    if not name or not name.isprintable():
+        raise RefusedError(
+            "refused-by-schema", "an account has a name that can be read and typed", hint="Give a name of one line."
+        )
     account_id = market.new_id()
     market.books.write(account_id, lambda desk: _open(desk, account_id, name, market.now()))
     return account_id

@@ -17,6 +17,10 @@ from dayzero.market.audit_rules import (
     hold_amount,
     hold_covered,
     hold_deliveries,
+    hold_downloads,
+    hold_given,
+    hold_numbers,
+    hold_prices,
     hold_refunds,
     hold_rights,
     hold_row,
@@ -24,12 +28,13 @@ from dayzero.market.audit_rules import (
     hold_wallets,
     moves,
     recorded,
+    whole,
 )
 from dayzero.market.chain import Head, broken, canonical, heads_in
 from dayzero.market.checkpoint import Signed
-from dayzero.market.model import KEYS, Finding, Row, Value, Values, row_name
+from dayzero.market.model import CREDIT, KEYS, Finding, Row, Value, Values, row_name
 from dayzero.market.ports import Desk, Market
-from dayzero.market.rows import number, text
+from dayzero.market.rows import text
 from dayzero.market.tally import Closely, Tally
 
 _BATCH = 250
@@ -83,7 +88,7 @@ class Seen:
         head = head or Head()
         for entry in entries:
             self.find(broken((entry,), name, head))
-            head = Head(number(entry, "seq"), text(entry, "hash"))
+            head = Head(whole(entry, "seq"), text(entry, "hash"))
             yield entry
 
     def recorded(self, entries: Iterable[Values], name: str, head: Head | None = None) -> Iterator[tuple[str, Row]]:
@@ -135,16 +140,24 @@ def _audit(desk: Desk, checkpoints: tuple[Signed, ...], draw: Draw) -> Audited:
         rows.add(row.name, f"{row.table} {canonical(row.values)}", 1)
     for table, found in _kept(desk):
         seen.rows += 1
+        seen.find(hold_numbers(table, found))
         rows.add(row_name(table, found), f"{table} {canonical(found)}", -1)
     _differing(desk, rows, seen)
-    _money(desk, draw(), seen)
+    given = draw()
+    _money(desk, draw(), given, seen)
     for terms in _batches(desk.stream("terms")):
         said = desk.among("terms_affirmation", "terms_id", _values(terms, "id"))
         seen.find(hold_terms({"terms": terms, "terms_affirmation": said}))
     _refunds(desk, seen)
+    seen.find(hold_prices(desk.stream("price_tier")))
     for table in RIGHTS:
         for rights in _batches(desk.stream(table)):
             _rights(desk, table, rights, seen)
+            for right in rights:
+                given.add(text(right, "transfer_id"), text(right, "transfer_id"), -1)
+    _given(desk, Closely(given, _CLOSELY), seen)
+    for downloads in _batches(desk.stream("download")):
+        _downloads(desk, downloads, seen)
     for deliveries in _batches(row for row in desk.stream("provider_event") if row["kind"] != "other"):
         _deliveries(desk, deliveries, seen)
     return seen.audited(checkpoints=len(checkpoints))
@@ -174,7 +187,7 @@ def _differing(desk: Desk, rows: Tally, seen: Seen) -> None:
     present = {name: row for table, row in _kept(desk) if (name := row_name(table, row)) in closely}
     for where, row in _recorded(desk, Seen()):
         if row.name in closely:
-            if False:
+            if row.name in said:
                 seen.find([Finding(kind="row", where=row.name, reason=f"{where} records it once more")])
             said.add(row.name)
             seen.find(hold_row(row, present.get(row.name), where))
@@ -189,7 +202,7 @@ def _blocks(desk: Desk, checkpoints: tuple[Signed, ...], seen: Seen) -> None:
     for block in seen.chain(desk.entries("block", 1), "block"):
         seen.blocks += 1
         if block["seq"] in asked:
-            written[number(block, "seq")] = text(block, "hash")
+            written[whole(block, "seq")] = text(block, "hash")
         try:
             heads = heads_in(text(block, "body"))
         except IntegrityError as error:
@@ -214,18 +227,20 @@ def _lost(block: Values, account: str, head: Head, found: str) -> Finding:
     return Finding(kind="chain", where=f"journal {account} #{head.seq}", reason=reason)
 
 
-def _money(desk: Desk, tally: Tally, seen: Seen) -> None:
-    """Hold every balance to the transfers."""
+def _money(desk: Desk, tally: Tally, given: Tally, seen: Seen) -> None:
+    """Hold every balance to the transfers, and count the sales among them."""
     for wallet in _wallets(desk):
         tally.add(wallet, f"is {wallet}", 1)
     for row in desk.stream("balance"):
         seen.find(hold_covered(row))
         tally.add(text(row, "ledger_account_id"), f"is {row['ledger_account_id']}", -1)
-        tally.add(text(row, "ledger_account_id"), f"has {row['ledger_account_id']}", -number(row, "amount_minor"))
+        tally.add(text(row, "ledger_account_id"), f"has {row['ledger_account_id']}", -whole(row, "amount_minor"))
     for transfer in desk.stream("transfer"):
         seen.find(hold_amount(transfer))
         for wallet, amount in moves((transfer,)):
             tally.add(wallet, f"has {wallet}", amount)
+        if transfer["kind"] == "sale":
+            given.add(text(transfer, "id"), text(transfer, "id"), 1)
     closely = Closely(tally, _CLOSELY)
     if closely:
         seen.find(Finding(kind="money", where="balances", reason=reason) for reason in closely.rest("balances"))
@@ -234,11 +249,22 @@ def _money(desk: Desk, tally: Tally, seen: Seen) -> None:
             if wallet in closely:
                 folded[wallet] += amount
         kept = {
-            row["ledger_account_id"]: number(row, "amount_minor")
+            row["ledger_account_id"]: whole(row, "amount_minor")
             for row in desk.stream("balance")
             if text(row, "ledger_account_id") in closely
         }
         seen.find(hold_wallets({wallet for wallet in _wallets(desk) if wallet in closely}, kept, folded))
+
+
+def _given(desk: Desk, closely: Closely, seen: Seen) -> None:
+    """Name the sales that gave no right; a right without its sale is named with the rights."""
+    if not closely:
+        return
+    seen.find(Finding(kind="right", where="sales", reason=reason) for reason in closely.rest("sales and rights"))
+    rights = (text(right, "transfer_id") for table in RIGHTS for right in desk.stream(table))
+    held = {sale for sale in rights if sale in closely}
+    sales = (row for row in desk.stream("transfer") if row["kind"] == "sale" and text(row, "id") in closely)
+    seen.find(itertools.chain.from_iterable(hold_given(sale, held) for sale in sales))
 
 
 def _wallets(desk: Desk) -> Iterator[str]:
@@ -247,7 +273,7 @@ def _wallets(desk: Desk) -> Iterator[str]:
 
 def _refunds(desk: Desk, seen: Seen) -> None:
     went = itertools.groupby(desk.stream("transfer", "reverses_id"), lambda row: row["reverses_id"])
-    for some in _batches((sale, sum(number(row, "amount_minor") for row in rows)) for sale, rows in went):
+    for some in _batches((sale, sum(whole(row, "amount_minor") for row in rows)) for sale, rows in went):
         sales = desk.among("transfer", "id", [sale for sale, _ in some])
         tables = {"transfer": sales}
         for table in RIGHTS:
@@ -260,6 +286,7 @@ def _refunds(desk: Desk, seen: Seen) -> None:
 def _rights(desk: Desk, table: str, rights: tuple[Values, ...], seen: Seen) -> None:
     orders = desk.among("orders", "id", _values(rights, "order_id"))
     signatures = desk.among("signature", "id", _values(rights, "signature_id"))
+    delivered = [row["id"] for row in orders if row["provider"] != CREDIT]
     nothing: dict[str, tuple[Values, ...]] = dict.fromkeys(RIGHTS, ())
     tables = {
         "orders": orders,
@@ -267,9 +294,17 @@ def _rights(desk: Desk, table: str, rights: tuple[Values, ...], seen: Seen) -> N
         "price_tier": desk.among("price_tier", "id", _values(orders, "tier_id")),
         "signature": signatures,
         "terms": desk.among("terms", "id", _values(signatures, "terms_id")),
+        "settlement": desk.among("settlement", "order_id", delivered),
+        "provider_event": desk.among("provider_event", "order_id", delivered),
         table: rights,
     }
     seen.find(hold_rights({**nothing, **tables}))
+
+
+def _downloads(desk: Desk, downloads: tuple[Values, ...], seen: Seen) -> None:
+    rests_on = {"entitlement": "entitlement_id", "package_version": "version_id", "subscription": "subscription_id"}
+    tables = {table: desk.among(table, "id", _values(downloads, column)) for table, column in rests_on.items()}
+    seen.find(hold_downloads({**tables, "download": downloads}))
 
 
 def _deliveries(desk: Desk, deliveries: tuple[Values, ...], seen: Seen) -> None:

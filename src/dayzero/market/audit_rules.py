@@ -4,19 +4,52 @@ Tables are those of all accounts, of one, or of some rights or payments with all
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from dayzero.core.errors import IntegrityError
 from dayzero.market.affirmation import as_kept, listed
 from dayzero.market.chain import canonical, digest, rows_in
-from dayzero.market.model import KEYS, Finding, Row, Value, Values, row_name
-from dayzero.market.rows import number, text
+from dayzero.market.model import CREDIT, KEYS, Finding, Row, Value, Values, row_name
+from dayzero.market.rows import text
+from dayzero.market.subscription import ends_after
 
 Tables: TypeAlias = Mapping[str, tuple[Values, ...]]
 
 RIGHTS = ("entitlement", "subscription")
 SIDES = (("debit", -1), ("credit", 1))
+
+_NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "entitlement": ("requires_signature",),
+    "orders": ("requires_signature", "amount_minor"),
+    "payment": ("amount_minor",),
+    "price_tier": ("amount_minor", "maintenance_days", "requires_signature", "threshold_minor"),
+    "provider_event": ("amount_minor",),
+    "signature_policy": ("threshold_minor",),
+    "subscription": ("requires_signature",),
+    "terms": ("n_affirmations",),
+    "terms_affirmation": ("n_affirmations", "ord"),
+    "transfer": ("amount_minor",),
+}
+_WHOLE = (int, type(None))
+_OF_PRICE = ("product_id", "kind", "version_id", "requires_signature", "amount_minor", "currency", "terms_id")
+_OF_ORDER = ("account_id", "product_id", "requires_signature", "signature_id", "terms_id")
+_SAID = ("entity", "signer", "authority")
+
+
+def whole(row: Values, column: str) -> int:
+    """Read a whole number; 0 where something else was put there, which :func:`hold_numbers` names."""
+    value = row[column]
+    return value if isinstance(value, int) else 0
+
+
+def hold_numbers(table: str, row: Values) -> list[Finding]:
+    """Hold the columns of whole numbers to holding some: SQLite keeps what it is given."""
+    wrong = [name for name in _NUMBERS.get(table, ()) if not isinstance(row[name], _WHOLE)]
+    return [
+        Finding(kind="row", where=row_name(table, row), reason=f"{name} is {row[name]!r}, no whole number")
+        for name in wrong
+    ]
 
 
 def recorded(entry: Values) -> tuple[Row, ...]:
@@ -58,7 +91,7 @@ def hold_terms(tables: Tables) -> Iterator[Finding]:
             if digest(text(row, "body")) != row["sha256"]:
                 yield Finding(kind="terms", where=row_name(table, row), reason="its text does not give its hash")
     rows: dict[Value, list[Values]] = defaultdict(list)
-    for row in sorted(tables["terms_affirmation"], key=lambda row: number(row, "ord")):
+    for row in sorted(tables["terms_affirmation"], key=lambda row: whole(row, "ord")):
         rows[row["terms_id"]].append(row)
     for row in tables["terms"]:
         if row["affirmations"] != listed(text(each, "sha256") for each in rows.get(row["id"], ())):
@@ -67,15 +100,16 @@ def hold_terms(tables: Tables) -> Iterator[Finding]:
 
 def hold_amount(transfer: Values) -> Iterator[Finding]:
     """Hold a transfer to moving something, forwards."""
-    if number(transfer, "amount_minor") <= 0:
+    if whole(transfer, "amount_minor") <= 0:
         yield Finding(kind="money", where=row_name("transfer", transfer), reason="it moves nothing, or backwards")
 
 
 def hold_covered(balance: Values) -> Iterator[Finding]:
-    """Hold a balance to being no debt."""
-    amount = number(balance, "amount_minor")
+    """Hold a balance to being a number, and no debt."""
+    amount, where = whole(balance, "amount_minor"), f"ledger_account {balance['ledger_account_id']}"
+    if not isinstance(balance["amount_minor"], int):
+        yield Finding(kind="money", where=where, reason=f"its balance is {balance['amount_minor']!r}, no whole number")
     if amount < 0:
-        where = f"ledger_account {balance['ledger_account_id']}"
         yield Finding(kind="money", where=where, reason=f"it is overdrawn by {-amount}")
 
 
@@ -84,7 +118,7 @@ def moves(transfers: Iterable[Values]) -> Iterator[tuple[str, int]]:
     for row in transfers:
         for side, sign in SIDES:
             if row[f"{side}_kind"] == "wallet":
-                yield text(row, f"{side}_id"), sign * number(row, "amount_minor")
+                yield text(row, f"{side}_id"), sign * whole(row, "amount_minor")
 
 
 def hold_wallets(wallets: set[Value], kept: Mapping[Value, int], folded: Mapping[str, int]) -> Iterator[Finding]:
@@ -117,7 +151,7 @@ def hold_refunds(tables: Tables, backs: Mapping[Value, int]) -> Iterator[Finding
         for right in tables[table]:
             rights[right["order_id"]].append((table, right))
     for sale in tables["transfer"]:
-        back, paid = backs.get(sale["id"], 0), number(sale, "amount_minor")
+        back, paid = backs.get(sale["id"], 0), whole(sale, "amount_minor")
         if back > paid:
             yield Finding(kind="money", where=row_name("transfer", sale), reason=f"{back} of it were refunded")
         if sale["kind"] != "sale" or back != paid:
@@ -128,29 +162,125 @@ def hold_refunds(tables: Tables, backs: Mapping[Value, int]) -> Iterator[Finding
                 yield Finding(kind="right", where=row_name(table, right), reason=reason)
 
 
+def hold_prices(prices: Iterable[Values]) -> Iterator[Finding]:
+    """Hold each price to asking for a signature above its threshold, and under terms where it asks for one."""
+    for price in prices:
+        asks, above = price["requires_signature"] == 1, whole(price, "amount_minor") > whole(price, "threshold_minor")
+        if asks != (price["terms_id"] is not None) or (above and not asks):
+            reason = "it is above its threshold and asks for no signature, or asks for one under no terms"
+            yield Finding(kind="right", where=row_name("price_tier", price), reason=reason)
+
+
 def hold_rights(tables: Tables) -> Iterator[Finding]:
-    """Hold every right to use to its payment and its signature."""
-    orders = {row["id"]: row for row in tables["orders"]}
+    """Hold every right to use to its order, its price, its payment and its signature."""
+    orders, tiers = ({row["id"]: row for row in tables[table]} for table in ("orders", "price_tier"))
     sales = {row["order_id"]: row for row in tables["transfer"] if row["kind"] == "sale"}
-    tiers = {row["id"]: row for row in tables["price_tier"]}
-    signed = {row["id"]: _signed(row, "terms_id", "terms_sha256") for row in tables["signature"]}
-    asked = {_signed(row, "id", "sha256") for row in tables["terms"]}
+    came, signed = _came(tables), _whole(tables)
     for table in RIGHTS:
         for right in tables[table]:
-            where, order = row_name(table, right), orders.get(right["order_id"])
-            sale, tier = sales.get(right["order_id"]), tiers.get(order["tier_id"]) if order else None
+            order, sale = orders.get(right["order_id"]), sales.get(right["order_id"])
+            tier = tiers.get(order["tier_id"]) if order else None
             if order is None or tier is None or sale is None or sale["id"] != right["transfer_id"]:
-                yield Finding(kind="right", where=where, reason="no payment of its order stands under it")
-                continue
-            if sale["amount_minor"] != tier["amount_minor"] or sale["account_id"] != right["account_id"]:
-                yield Finding(kind="right", where=where, reason="its payment is not its price, or not its holder's")
-            if tier["requires_signature"] and signed.get(right["signature_id"]) not in asked:
-                reason = "its price demands a signature, and no whole one is there"
-                yield Finding(kind="right", where=where, reason=reason)
+                faults = ["no payment of its order stands under it"]
+            else:
+                faults = [*_unlike(table, right, order, tier), *_unpaid(right, order, tier, sale, came)]
+                if (
+                    tier["requires_signature"]
+                    and (right["signature_id"], order["account_id"], tier["terms_id"]) not in signed
+                ):
+                    faults.append("its price demands a signature, and no whole one is there")
+                if table == "subscription" and not _lasts(right, tier, sale):
+                    faults.append("it does not run as long as was bought")
+            for reason in faults:
+                yield Finding(kind="right", where=row_name(table, right), reason=reason)
 
 
-def _signed(row: Values, terms: str, sha256: str) -> tuple[Value, ...]:
-    return row[terms], row[sha256], row["affirmations"]
+def _came(tables: Tables) -> set[tuple[Value, ...]]:
+    """Give the sales that a delivery stands under: transfer, order, provider, amount and currency."""
+    said = {(row["provider"], row["event_id"]): row for row in tables["provider_event"] if row["kind"] == "paid"}
+    posts = (row for row in tables["settlement"] if row["outcome"] == "post")
+    found = ((post, said.get((post["provider"], post["event_id"]))) for post in posts)
+    return {
+        (post["transfer_id"], event["order_id"], event["provider"], event["amount_minor"], event["currency"])
+        for post, event in found
+        if event is not None
+    }
+
+
+def _whole(tables: Tables) -> set[tuple[Value, ...]]:
+    """Give the signatures that are whole, each with who signed and under which terms."""
+    asked = {(row["id"], row["sha256"], row["affirmations"]) for row in tables["terms"]}
+    return {
+        (row["id"], row["account_id"], row["terms_id"])
+        for row in tables["signature"]
+        if (row["terms_id"], row["terms_sha256"], row["affirmations"]) in asked
+        and all(text(row, name).strip() for name in _SAID)
+    }
+
+
+def _unlike(table: str, right: Values, order: Values, tier: Values) -> Iterator[str]:
+    """Say where a right is another than was ordered, or the order another than its price."""
+    if any(order[name] != tier[name] for name in _OF_PRICE):
+        yield "its order is not what its price says"
+    columns = _OF_ORDER if table == "subscription" else (*_OF_ORDER, "version_id")
+    if any(right[name] != order[name] for name in columns) or (table == "subscription") == (tier["kind"] == "package"):
+        yield "it is not what was ordered"
+
+
+def _unpaid(right: Values, order: Values, tier: Values, sale: Values, came: set[tuple[Value, ...]]) -> Iterator[str]:
+    """Say where a sale is not the money of its right."""
+    if sale["amount_minor"] != tier["amount_minor"] or sale["account_id"] != right["account_id"]:
+        yield "its payment is not its price, or not its holder's"
+    if order["provider"] == CREDIT:
+        if (sale["debit_kind"], sale["debit_owner"]) != ("wallet", order["account_id"]):
+            yield "its payment does not come out of its holder's credit"
+    elif (sale["id"], order["id"], order["provider"], sale["amount_minor"], sale["currency"]) not in came:
+        yield f"no delivery of {order['provider']} says that it was paid"
+
+
+def _lasts(right: Values, tier: Values, sale: Values) -> bool:
+    try:
+        ends = ends_after(text(right, "starts_at"), whole(tier, "maintenance_days"))
+    except (ValueError, OverflowError):
+        return False
+    return text(right, "starts_at") >= text(sale, "at") and right["ends_at"] == ends
+
+
+def hold_given(sale: Values, held: Collection[Value]) -> Iterator[Finding]:
+    """Hold a sale to the right that it gave.
+
+    Args:
+        sale: Its transfer.
+        held: The sales under the rights that are there.
+    """
+    if sale["id"] not in held:
+        yield Finding(kind="right", where=row_name("transfer", sale), reason="what it paid gave no right to use")
+
+
+def hold_downloads(tables: Tables) -> Iterator[Finding]:
+    """Hold every download to the right that it names, and to the version and kit that this one is of."""
+    held, versions, cares = (
+        {row["id"]: row for row in tables[table]} for table in ("entitlement", "package_version", "subscription")
+    )
+    for each in tables["download"]:
+        right, version, care = (
+            held.get(each["entitlement_id"]),
+            versions.get(each["version_id"]),
+            cares.get(each["subscription_id"]),
+        )
+        if right is None or version is None or not _covers(each, right, version, care):
+            reason = "no right to this version stands under it"
+            yield Finding(kind="right", where=row_name("download", each), reason=reason)
+
+
+def _covers(each: Values, right: Values, version: Values, care: Values | None) -> bool:
+    of = (each["account_id"], each["product_id"])
+    own = (right["account_id"], right["product_id"]) == of and right["version_id"] == each["entitled_version_id"]
+    kit = (version["product_id"], version["kit_sha256"]) == (each["product_id"], each["kit_sha256"])
+    if care is None:
+        return own and kit and each["subscription_id"] is None and right["version_id"] == each["version_id"]
+    period = text(care, "starts_at") <= text(version, "published_at") < text(care, "ends_at")
+    return own and kit and period and (care["account_id"], care["product_id"]) == of
 
 
 def hold_deliveries(deliveries: Iterable[Values], tables: Tables) -> Iterator[Finding]:
@@ -160,8 +290,8 @@ def hold_deliveries(deliveries: Iterable[Values], tables: Tables) -> Iterator[Fi
         deliveries: What is looked at.
         tables: ``provider_event`` with these and all that was said of their payments, and orders, settlements and deposits of it.
     """
-    orders = {(row["provider"], row["id"]) for row in tables["orders"]}
     posts = {(row["provider"], row["event_id"]) for row in tables["settlement"] if row["outcome"] == "post"}
+    currencies = {(row["provider"], row["id"]): row["currency"] for row in tables["orders"]}
     kept = {row["idem_key"] for row in tables["transfer"] if row["kind"] == "deposit"}
     paid = [row for row in tables["provider_event"] if row["kind"] == "paid"]
     posted = {_payment(row) for row in paid if (row["provider"], row["event_id"]) in posts}
@@ -171,12 +301,16 @@ def hold_deliveries(deliveries: Iterable[Values], tables: Tables) -> Iterator[Fi
         where, payment = row_name("provider_event", row), _payment(row)
         if row["kind"] not in {"paid", "refunded", "disputed"}:
             continue
-        if (row["provider"], row["order_id"]) not in orders:
+        if (row["provider"], row["order_id"]) not in currencies:
             yield Finding(kind="provider", where=where, reason="no order here is meant")
         elif row["kind"] == "paid" and payment not in entered:
             yield Finding(kind="provider", where=where, reason="the money could not be entered")
         elif row["kind"] != "paid" and payment in payments and payment not in posted:
             yield Finding(kind="provider", where=where, reason="money went back that pays no order here")
+        elif row["kind"] != "paid" and row["currency"] != currencies[row["provider"], row["order_id"]]:
+            yield Finding(kind="provider", where=where, reason="money went back in another currency than was paid")
+        elif row["kind"] == "paid" and (row["provider"], row["event_id"]) in posts and deposit_key(row) in kept:
+            yield Finding(kind="money", where=where, reason="its money was entered twice")
 
 
 def deposit_key(delivery: Values) -> str:

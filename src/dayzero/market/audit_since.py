@@ -9,20 +9,23 @@ from collections import defaultdict
 from dayzero.core.errors import IntegrityError
 from dayzero.market.audit import Audited, Seen
 from dayzero.market.audit_rules import (
+    RIGHTS,
     Tables,
     hold_amount,
     hold_covered,
+    hold_given,
     hold_refunds,
     hold_rights,
     hold_row,
     hold_wallets,
     moves,
+    whole,
 )
 from dayzero.market.chain import Head, heads_in
 from dayzero.market.checkpoint import Signed
-from dayzero.market.model import HOUSE, Finding, Value
+from dayzero.market.model import CREDIT, HOUSE, Finding, Value
 from dayzero.market.ports import Desk, Market
-from dayzero.market.rows import number, text
+from dayzero.market.rows import text
 
 _OF_ACCOUNT = ("orders", "transfer", "signature", "entitlement", "subscription", "revocation")
 
@@ -88,18 +91,22 @@ def _grown(desk: Desk, account: str, base: Head, seen: Seen) -> None:
 def _hold(tables: Tables, seen: Seen) -> None:
     """Hold one account's money and rights to what they rest on."""
     wallets = {row["id"] for row in tables["ledger_account"] if row["kind"] == "wallet"}
-    kept = {row["ledger_account_id"]: number(row, "amount_minor") for row in tables["balance"]}
+    kept = {row["ledger_account_id"]: whole(row, "amount_minor") for row in tables["balance"]}
     folded: dict[str, int] = defaultdict(int)
     backs: dict[Value, int] = defaultdict(int)
     for transfer in tables["transfer"]:
         seen.find(hold_amount(transfer))
-        backs[transfer["reverses_id"]] += number(transfer, "amount_minor")
+        backs[transfer["reverses_id"]] += whole(transfer, "amount_minor")
     for wallet, amount in moves(tables["transfer"]):
         folded[wallet] += amount
     for balance in tables["balance"]:
         seen.find(hold_covered(balance))
     seen.find(hold_wallets(wallets, kept, folded))
     seen.find(hold_refunds(tables, backs))
+    held = {right["transfer_id"] for table in RIGHTS for right in tables[table]}
+    for transfer in tables["transfer"]:
+        if transfer["kind"] == "sale":
+            seen.find(hold_given(transfer, held))
     seen.find(hold_rights(tables))
 
 
@@ -107,10 +114,13 @@ def _tables(desk: Desk, account: str) -> Tables:
     """Read what one account's money and rights rest on."""
     tables = {table: desk.every(table, account_id=account) for table in _OF_ACCOUNT}
     wallets = desk.every("ledger_account", owner_id=account)
+    awaited = sorted(text(row, "id") for row in tables["orders"] if row["provider"] != CREDIT)
     tiers = sorted({text(row, "tier_id") for row in tables["orders"]})
     terms = sorted({text(row, "terms_id") for row in tables["signature"]})
     return {
         **tables,
+        "settlement": tuple(row for each in awaited for row in desk.every("settlement", order_id=each)),
+        "provider_event": tuple(row for each in awaited for row in desk.every("provider_event", order_id=each)),
         "ledger_account": wallets,
         "balance": tuple(row for each in wallets for row in desk.every("balance", ledger_account_id=each["id"])),
         "price_tier": tuple(row for tier in tiers for row in desk.every("price_tier", id=tier)),

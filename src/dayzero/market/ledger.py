@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from dayzero.market.errors import RefusedError
 from dayzero.market.model import CREDIT, HOUSE, Deed, Row, Values
+from dayzero.market.money import check_amount, check_currency
 from dayzero.market.ports import Desk, Market
 from dayzero.market.rows import known, number, text
 
@@ -33,10 +34,10 @@ def grant(market: Market, wanted: Grant) -> str:
         The id of the transfer, also where the key was used before for the same.
 
     Raises:
-        RefusedError: No such account; the amount is not above 0; the key was used for something else.
+        RefusedError: No such account; no amount or no currency; the key was used for something else.
     """
-    if wanted.amount_minor <= 0:
-        raise RefusedError("refused-by-schema", "a grant is above 0", hint="Take credit back with a refund.")
+    check_amount(wanted.amount_minor)
+    check_currency(wanted.currency)
     return market.books.write(wanted.account_id, lambda desk: _grant(desk, market, wanted))
 
 

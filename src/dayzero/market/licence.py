@@ -23,7 +23,7 @@ class Offer:
 
 def read_terms(desk: Desk, terms_id: str) -> Offer:
     """Read terms with what is affirmed under them."""
-    terms = known(desk, "terms", f"terms {terms_id}", id=terms_id)
+    terms = known(desk, "terms", f"text of terms {terms_id}", id=terms_id)
     return Offer(terms, desk.every("terms_affirmation", terms_id=terms_id))
 
 

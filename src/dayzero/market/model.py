@@ -183,9 +183,10 @@ class Event:
     Attributes:
         provider: Who says it.
         id: The provider's name for this event; a repeated delivery has the same.
-        kind: ``refunded`` and ``disputed`` state the total that went back so far, the others the amount of the payment.
+        kind: ``refunded`` states the total of refunds so far, ``disputed`` what the dispute took, the others the payment's amount.
         order_id: About which order, ``""`` where it names none.
         payment: The provider's name for the payment, so that two events about one payment are one payment.
+        regained: The payment whose money came back to the house with this one, after a dispute was won; ``""`` for any other.
         amount_minor, currency: How much.
         body: The body as it came.
     """
@@ -198,6 +199,7 @@ class Event:
     amount_minor: int
     currency: str
     body: str
+    regained: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

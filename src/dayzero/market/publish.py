@@ -1,6 +1,8 @@
 """Put something on offer: terms, versions, prices; and take an offer back, which changes nothing for who has bought."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from dayzero.core.pins import Sha256
 from dayzero.market.affirmation import listed
@@ -8,8 +10,12 @@ from dayzero.market.chain import digest
 from dayzero.market.errors import RefusedError
 from dayzero.market.ledger import ledger_account
 from dayzero.market.model import HOUSE, Deed, Row, Values
+from dayzero.market.money import check_amount, check_currency
 from dayzero.market.ports import Desk, Market
 from dayzero.market.rows import known, number, text
+
+_NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
+_CENTURY_DAYS: Final = 36_525
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,12 @@ def set_threshold(market: Market, currency: str, threshold_minor: int) -> str:
 
     Returns:
         The id of the policy.
+
+    Raises:
+        RefusedError: It is no amount of a currency.
     """
+    check_amount(threshold_minor, least=0)
+    check_currency(currency)
     at, policy = market.now(), market.new_id()
     values: Values = {"id": policy, "currency": currency, "threshold_minor": threshold_minor, "at": at}
     return market.books.write(HOUSE, lambda desk: _one(desk, "policy", at, Row("signature_policy", values)))
@@ -100,8 +111,15 @@ def publish_version(market: Market, version: Version) -> str:
         Its id.
 
     Raises:
-        RefusedError: The version is there already; its bytes never change (``taken``).
+        RefusedError: The version is there already; its bytes never change (``taken``). No page could show such a name.
     """
+    for name in (version.product, version.version):
+        if not _NAME.fullmatch(name):
+            raise RefusedError(
+                "refused-by-schema",
+                f"{name!r} names no package or version",
+                hint="Use letters and digits, and between them . _ + and -.",
+            )
     return market.books.write(HOUSE, lambda desk: _version(desk, market, version))
 
 
@@ -112,8 +130,15 @@ def publish_tier(market: Market, tier: Tier) -> str:
         Its id.
 
     Raises:
-        RefusedError: No such product, version or terms; no threshold is set; the price is above it and no terms are named.
+        RefusedError: No such product, version or terms; no threshold is set; the price is above it and no terms are named; it is
+            no amount of a currency; maintenance is for less than a day or for more than a century.
     """
+    check_amount(tier.amount_minor)
+    check_currency(tier.currency)
+    if not 0 <= tier.maintenance_days <= _CENTURY_DAYS:
+        raise RefusedError(
+            "refused-by-schema", f"maintenance runs for 1 to {_CENTURY_DAYS} days", hint="Give days, such as 365."
+        )
     return market.books.write(HOUSE, lambda desk: _tier(desk, market, tier))
 
 
@@ -122,15 +147,30 @@ def open_provider(market: Market, provider: str, currency: str) -> str:
 
     Returns:
         Its id.
+
+    Raises:
+        RefusedError: It is no currency.
     """
+    check_currency(currency)
     return market.books.write(HOUSE, lambda desk: _clearing(desk, market, provider, currency))
 
 
 def withdraw_tier(market: Market, tier_id: str, reason: str) -> None:
-    """Sell at this price no more; what was bought stays."""
+    """Sell at this price no more; what was bought stays.
+
+    Raises:
+        RefusedError: There is no such price (``unknown``), or it was withdrawn before (``taken``).
+    """
     at = market.now()
     row = Row("tier_withdrawal", {"tier_id": tier_id, "reason": reason, "at": at})
-    market.books.write(HOUSE, lambda desk: _one(desk, "tier-withdrawal", at, row))
+
+    def work(desk: Desk) -> None:
+        known(desk, "price_tier", f"price {tier_id}", id=tier_id)
+        if desk.one("tier_withdrawal", tier_id=tier_id) is not None:
+            raise RefusedError("taken", "this price was withdrawn before", hint="There is nothing to take back.")
+        _one(desk, "tier-withdrawal", at, row)
+
+    market.books.write(HOUSE, work)
 
 
 def notice(market: Market, version_id: str, kind: str, body: str) -> None:
@@ -254,7 +294,7 @@ def _policy(desk: Desk, tier: Tier) -> Values:
             hint="Name the terms that are signed.",
         )
     if tier.terms_id:
-        known(desk, "terms", f"terms {tier.terms_id}", id=tier.terms_id)
+        known(desk, "terms", f"text of terms {tier.terms_id}", id=tier.terms_id)
     return policy
 
 

@@ -90,9 +90,10 @@ def _order_meant(desk: Desk, event: Event) -> Values | None:
     """Find the order that is meant: the one that is named, or the one that the same payment paid."""
     if event.order_id:
         return desk.one("orders", id=event.order_id, provider=event.provider)
-    if not event.payment:
+    payment = event.regained or event.payment
+    if not payment:
         return None
-    paid = desk.one("provider_event", provider=event.provider, payment_ref=event.payment, kind="paid")
+    paid = desk.one("provider_event", provider=event.provider, payment_ref=payment, kind="paid")
     return desk.one("orders", id=paid["order_id"], provider=event.provider) if paid else None
 
 
@@ -135,8 +136,9 @@ def _consequences(desk: Desk, market: Market, event: Event, order: Values, at: s
         return (_settled(event, order, "void", None, at),) if sale is None and void is None else ()
     if event.kind not in _BACK or sale is None:
         return ()  # where the payment is still on its way, what was said here is read again when it comes
-    known_payment = event.payment == payment_of(desk, text(order, "id"))
-    return _back(desk, market, event, sale, event.amount_minor, at, ()) if known_payment else None
+    if (event.payment, event.currency) != (payment_of(desk, text(order, "id")), sale["currency"]):
+        return None
+    return _back(desk, market, event, sale, _gone(event, sale, said), at, ())
 
 
 def _paid(  # noqa: PLR0913, PLR0917  (one decision's whole input)
@@ -150,6 +152,9 @@ def _paid(  # noqa: PLR0913, PLR0917  (one decision's whole input)
 ) -> tuple[Row, ...] | None:
     if any(row["kind"] == "paid" and row["payment_ref"] == event.payment for row in said):
         return ()  # another delivery about the same payment
+    if event.regained:
+        pays = sale is not None and event.regained == payment_of(desk, text(order, "id"))
+        return _deposit(desk, market, event, order, at) if pays else None
     if sale is None and (event.amount_minor, event.currency) == (order["amount_minor"], order["currency"]):
         return _post(desk, market, event, order, said, at)
     return _deposit(desk, market, event, order, at)
@@ -163,8 +168,17 @@ def _post(  # noqa: PLR0913, PLR0917  (one decision's whole input)
     sale_id = text(sale.values, "id")
     granted = grant_rows(desk, market, order, sale_id, at)
     rows = (sale, _settled(event, order, "post", sale_id, at), *granted)
-    gone = [number(row, "amount_minor") for row in said if row["kind"] in _BACK and row["payment_ref"] == event.payment]
-    return (*rows, *_back(desk, market, event, sale.values, max(gone, default=0), at, granted))
+    return (*rows, *_back(desk, market, event, sale.values, _gone(event, sale.values, said), at, granted))
+
+
+def _gone(event: Event, sale: Values, said: tuple[Values, ...]) -> int:
+    """Add up what went back of a payment: each refund states the total of refunds so far, and a dispute takes from the rest."""
+    most = dict.fromkeys(_BACK, 0)
+    told = ((row["kind"], row["payment_ref"], row["currency"], number(row, "amount_minor")) for row in said)
+    for kind, payment, currency, amount in (*told, (event.kind, event.payment, event.currency, event.amount_minor)):
+        if kind in most and (payment, currency) == (event.payment, sale["currency"]):
+            most[str(kind)] = max(most[str(kind)], amount)
+    return sum(most.values())
 
 
 def _deposit(desk: Desk, market: Market, event: Event, order: Values, at: str) -> tuple[Row, ...] | None:

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from dayzero.market.errors import RefusedError
 from dayzero.market.model import Values
 from dayzero.market.ports import Desk
 from dayzero.market.rows import text
@@ -14,12 +15,29 @@ def period(desk: Desk, account_id: str, product_id: str, days: int, at: str) -> 
 
     Returns:
         Its first moment, and the first moment after it.
+
+    Raises:
+        RefusedError: It would run past the year 9999 (``not-on-offer``).
     """
     running = [text(row, "ends_at") for row in live(desk, account_id, product_id)]
     starts = max([at, *running])
-    # naive on both sides: the text says UTC
+    try:
+        return starts, ends_after(starts, days)
+    except OverflowError as error:
+        raise RefusedError(
+            "not-on-offer", "maintenance does not run past the year 9999", hint="What runs already is enough."
+        ) from error
+
+
+def ends_after(starts: str, days: int) -> str:
+    """Give the first moment after a period of so many days.
+
+    Raises:
+        OverflowError: It would be after the year 9999.
+        ValueError: The beginning is no moment.
+    """
     ends = datetime.strptime(starts, _FORMAT) + timedelta(days=days)  # noqa: DTZ007  (naive on both sides: the text says UTC)
-    return starts, ends.strftime(_FORMAT)
+    return ends.strftime(_FORMAT)
 
 
 def live(desk: Desk, account_id: str, product_id: str) -> tuple[Values, ...]:

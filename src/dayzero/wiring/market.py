@@ -70,11 +70,22 @@ def payments(provider: str) -> PaymentProvider:
     """
     if provider == CREDIT:
         return CreditPayments()
-    if provider != "stripe":
-        raise InputError(f"no provider {provider!r} is known", hint="Name one of: credit, stripe.")
+    check_provider(provider)
     if not stripe_key():
         raise InputError("the key of Stripe is not set", hint="Set STRIPE_API_KEY to the secret key.")
     return open_stripe(stripe_key(), api=stripe_api())
+
+
+def check_provider(provider: str) -> None:
+    """Hold a name to those of providers that money comes through from outside.
+
+    Raises:
+        InputError: There is no such provider.
+    """
+    if provider != "stripe":
+        raise InputError(
+            f"no provider {provider!r} is known", hint="The one that is known is stripe; credit needs none."
+        )
 
 
 def refund_the_way_it_came(market: Market, wanted: Refund) -> Order:

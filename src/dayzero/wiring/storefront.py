@@ -124,11 +124,12 @@ def sign_up(front: Storefront, password: str) -> tuple[str, str]:
 
 
 def account_id_of(market: Market, name: str) -> str:
-    """Find the id of an account by its name, ``""`` where there is none."""
-    try:
-        return text(account_named(market, name), "id")
-    except RefusedError:
-        return ""
+    """Find the id of an account by its name, as it is written or in small letters; ``""`` where there is none.
+
+    Both are looked for whatever is found, so that the time says nothing.
+    """
+    as_written, small = _id_of(market, name), _id_of(market, name.lower())
+    return as_written or small
 
 
 def give_password(database: str | Path, name: str) -> str:
@@ -201,6 +202,13 @@ def licensed_copy(front: Storefront, account_id: str, package: str, version: str
     document = licence_document(front.market, done.allowed, done.id)
     folder = f"{package}-{version}"
     return Copy(f"{folder}.licensed.zip", _packed(folder, {**files, LICENCE_FILE: f"{document}\n".encode()}))
+
+
+def _id_of(market: Market, name: str) -> str:
+    try:
+        return text(account_named(market, name), "id")
+    except RefusedError:
+        return ""
 
 
 @contextmanager

@@ -36,6 +36,7 @@ SAID = [digest(said.body) for said in books.TERMS.affirmations]
 SHORT, LONG, HOLED = listed(SAID[:3]), listed([*SAID, digest("x")]), listed([SAID[0], *SAID[2:]])
 OTHER_TEXT, SWAPPED, TWICE = listed([*SAID[:3], digest("x")]), listed(SAID[::-1]), listed([*SAID[:3], SAID[0]])
 UNSIGNED = {"signature_id": None, "terms_id": None}
+PROVIDED = {"debit_id": "{clearing}", "debit_kind": "clearing", "debit_owner": "house"}
 UPKEEP = {**UNSIGNED, "order_id": "m1", "transfer_id": "tm", "requires_signature": 0}
 BAD = (
     Bad("an order without the signature that its price demands", "orders", UNSIGNED, "orders_signed", CHECK),
@@ -87,6 +88,42 @@ BAD = (
     Bad("a text that is not the one listed", "asked", {"sha256": digest("x")}, "terms_affirmation_listed", CHECK),
     Bad("a text listed at another place", "asked", {"ord": 3}, "terms_affirmation_listed", CHECK),
     Bad("a text under another list", "asked", {"affirmations": TWICE}, "terms_affirmation_terms", FOREIGN),
+    Bad("money of a provider that nobody delivered", "transfer", PROVIDED, "transfer_delivered", "transfer_delivered"),
+    Bad(
+        "credit under no delivery",
+        "deposit",
+        {"idem_key": "deposit:stripe:none"},
+        "transfer_delivered",
+        "transfer_delivered",
+    ),
+    Bad(
+        "credit under a key of its own",
+        "deposit",
+        {"idem_key": "stripe:came"},
+        "transfer_delivered",
+        "transfer_delivered",
+    ),
+    Bad(
+        "more credit than was delivered",
+        "deposit",
+        {"amount_minor": books.COMMUNITY + 1},
+        "transfer_delivered",
+        "transfer_delivered",
+    ),
+    Bad(
+        "credit of somebody else's delivery",
+        "deposit",
+        {"account_id": "{other}", "credit_id": "{purse}", "credit_owner": "{other}"},
+        "transfer_delivered",
+        "transfer_delivered",
+    ),
+    Bad(
+        "credit of a delivery that speaks of no payment",
+        "deposit",
+        {"idem_key": "deposit:stripe:seen"},
+        "transfer_delivered",
+        "transfer_delivered",
+    ),
     Bad("a transfer of nothing", "transfer", {"amount_minor": 0}, "transfer_", CHECK),
     Bad("a transfer backwards", "transfer", {"amount_minor": -5}, "transfer_", CHECK),
     Bad("a sale below the price", "transfer", {"amount_minor": 1}, "transfer_order", FOREIGN),
@@ -423,6 +460,7 @@ TABLE = {
     "care": "price_tier",
     "withdrawal": "tier_withdrawal",
     "grant": "transfer",
+    "deposit": "transfer",
     "page": "payment_session",
     "plain": "orders",
 }

@@ -23,6 +23,7 @@ Values = Mapping[str, object]
 MESSAGES = {
     "append-only: balance": "balance_follows ON balance",
     "transfer_refund": "transfer_refund_fits ON transfer",
+    "transfer_delivered": "transfer_delivered ON transfer",
 }
 """Triggers of PostgreSQL by what they say."""
 

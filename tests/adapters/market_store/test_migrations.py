@@ -52,7 +52,7 @@ def test_the_migrations_make_what_the_tables_and_triggers_say(place, tmp_path, r
 def test_migrating_again_changes_nothing(place):
     engine = open_engine(place.owner)
     before = schema_of(engine)
-    assert migrate(engine) == "0004"
+    assert migrate(engine) == "0005"
     assert schema_of(engine) == before
     check_migrated(engine)
     engine.dispose()
@@ -82,7 +82,7 @@ def test_a_server_that_is_not_there_or_a_role_that_may_not_is_said_in_one_line(
     assert "Nothing was changed" in refused.value.hint
     with pytest.raises(InputError, match="no market is there"):
         open_books(postgres_cluster.url(postgres_database, "keeper"))
-    assert make_books(postgres_cluster.url(postgres_database, "keeper")) == "0004"
+    assert make_books(postgres_cluster.url(postgres_database, "keeper")) == "0005"
 
 
 def test_history_is_not_migrated_back(place):
@@ -101,7 +101,7 @@ def test_books_without_the_schema_are_not_opened(tmp_path):
 def test_the_files_of_the_migrations_travel_with_the_package():
     folder = files("dayzero.adapters.market_store.migrations")
     names = {entry.name for entry in folder.joinpath("versions").iterdir()}
-    for name in ("v0001_market", "v0002_sign_in", "v0003_one_signature", "v0004_one_reference"):
+    for name in ("v0001_market", "v0002_sign_in", "v0003_one_signature", "v0004_one_reference", "v0005_ways_past"):
         assert {f"{name}.py", f"{name}.sqlite.sql", f"{name}.postgresql.sql"} <= names
     assert folder.joinpath("env.py").is_file()
     assert make_books is books.make_books

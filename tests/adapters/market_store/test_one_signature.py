@@ -72,7 +72,7 @@ def everything(market, table: str) -> tuple[object, ...]:
 
 def test_books_of_before_are_brought_over_whole_and_hold(before, owner, clock):
     engine, database, order = before
-    assert migrate(engine) == "0004"
+    assert migrate(engine) == "0005"
     with books.market_at(database, clock) as brought:
         for table in ("terms", "terms_affirmation", "signature", "orders", "transfer", "entitlement", "balance"):
             assert everything(brought, table) == everything(owner, table)

@@ -74,6 +74,7 @@ def scene(place, owner, shop, market):
         "late": one(engine, f"SELECT id FROM transfer WHERE order_id = '{ended.id}'")["id"],
         "starts": one(engine, f"SELECT starts_at FROM subscription WHERE order_id = '{cared.id}'")["starts_at"],
         "given": f"grant:{shop.buyer}", "foreign": "s5", "revenue": one(engine, "SELECT id FROM ledger_account WHERE kind = 'revenue'")["id"],
+        "clearing": one(engine, "SELECT id FROM ledger_account WHERE kind = 'clearing'")["id"],
     }  # fmt: skip
     rows = good_rows(engine, names, signed_order, shop)
     care_sale = one(engine, f"SELECT * FROM transfer WHERE id = '{names['care']}'")
@@ -86,6 +87,8 @@ def scene(place, owner, shop, market):
         put(connection, "terms", {**rows["terms"], "id": "t0"})
         put(connection, "orders", {**rows["orders"], "id": "o1", "idem_key": "open"})
         put(connection, "provider_event", {**rows["event"], "event_id": "seen"})
+        said = {"kind": "paid", "order_id": pending.id, "amount_minor": books.COMMUNITY, "currency": "EUR"}
+        put(connection, "provider_event", {**rows["event"], "event_id": "came", **said})
         put(connection, "transfer", {**rows["transfer"], "id": "t1", "order_id": "o1"})
         put(connection, "orders", {**rows["upkeep"], "id": "m1", "idem_key": "m1"})
         put(connection, "transfer", {**care_sale, "id": "tm", "order_id": "m1"})
@@ -141,7 +144,15 @@ def goods(engine, names, shop) -> dict[str, dict[str, object]]:
     at = "2026-08-01T12:00:00Z"
     awaited = one(engine, f"SELECT * FROM payment WHERE order_id = '{names['pending']}'")
     version = one(engine, f"SELECT * FROM package_version WHERE id = '{shop.v1}'")
+    grant = {**one(engine, f"SELECT * FROM transfer WHERE id = '{names['granted']}'"), "id": "new", "idem_key": "new"}
+    came = {
+        "kind": "deposit",
+        "debit_id": names["clearing"],
+        "debit_kind": "clearing",
+        "idem_key": "deposit:stripe:came",
+    }
     return {
+        "deposit": {**grant, **came, "amount_minor": books.COMMUNITY},
         "plain": {**one(engine, f"SELECT * FROM orders WHERE id = '{names['paid']}'"), "id": "new", "idem_key": "new"},
         "upkeep": {**one(engine, f"SELECT * FROM orders WHERE id = '{names['cared']}'"), "id": "new", "idem_key": "new"},
         "account": {"id": "new", "name": "new", "created_at": at},
@@ -152,7 +163,7 @@ def goods(engine, names, shop) -> dict[str, dict[str, object]]:
         "policy": {"id": "new", "currency": "EUR", "threshold_minor": 0, "at": at},
         "care": {**one(engine, f"SELECT * FROM price_tier WHERE id = '{shop.maintenance}'"), "id": "new"},
         "withdrawal": {"tier_id": shop.community, "reason": "", "at": at},
-        "grant": {**one(engine, f"SELECT * FROM transfer WHERE id = '{names['granted']}'"), "id": "new", "idem_key": "new"},
+        "grant": grant,
         "subscription": {**one(engine, f"SELECT * FROM subscription WHERE order_id = '{names['cared']}'"), "id": "new", "order_id": "m1", "transfer_id": "tm"},
         "payment": {**awaited, "order_id": "o2", "amount_minor": books.ENTERPRISE},
         "page": {"order_id": names["pending"], "reference": "", "url": "", "at": at},

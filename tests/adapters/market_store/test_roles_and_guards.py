@@ -10,7 +10,7 @@ from dayzero.adapters.market_store.guard import guard
 from dayzero.adapters.market_store.statements import columns
 from dayzero.adapters.market_store.tables import APPEND_ONLY, TABLES
 from dayzero.adapters.store.engine import open_engine
-from dayzero.core.errors import InputError
+from dayzero.core.errors import InputError, RemoteError
 
 
 @pytest.fixture
@@ -123,15 +123,27 @@ def test_a_function_that_runs_as_the_owner_looks_nowhere_else_for_its_tables(sol
         )
         settings = dict(tuple(row) for row in found)
     engine.dispose()
-    assert set(settings) == {"market_move_balance", "market_open_balance", "market_refund_fits"}
+    assert set(settings) == {"market_money_came", "market_move_balance", "market_open_balance", "market_refund_fits"}
     assert set(settings.values()) == {"search_path=pg_catalog, public, pg_temp"}
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("role", ["Robert'); DROP TABLE account;--", "postgres"])
 def test_an_unfit_role_is_not_made_the_applications(place, role):
-    with pytest.raises(InputError, match=r"cannot name a role|may change history"):
+    with pytest.raises(InputError, match=r"cannot name a role|is the role of this connection"):
         books.make_books(place.owner, role)
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_what_is_the_owners_is_said_to_be_the_owners(place, shop, clock):
+    place.cluster.sql("DO $$ BEGIN CREATE ROLE chief SUPERUSER; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+    with pytest.raises(InputError, match="may change history"):
+        books.make_books(place.owner, "chief")
+    with books.market_at(place.database, clock) as application:
+        for do in (lambda: books.fund(application, shop.buyer, 5), lambda: books.set_threshold(application, "EUR", 5)):
+            with pytest.raises(RemoteError, match="this role may not do it") as refused:
+                do()
+            assert "Use the owner's role" in refused.value.hint
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

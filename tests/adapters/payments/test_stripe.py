@@ -11,6 +11,8 @@ from dayzero.adapters.payments.stripe import StripeAccount, StripePayments
 from dayzero.core.errors import IntegrityError, RemoteError
 from dayzero.market.audit import audit
 from dayzero.market.entitlement import access
+from dayzero.market.errors import RefusedError
+from dayzero.market.ledger import balance
 from dayzero.market.model import Allowed, Order
 from dayzero.market.order import read_order
 from dayzero.market.refund import Refund, refund
@@ -112,6 +114,70 @@ def test_a_dispute_that_names_no_order_is_matched_by_its_payment(market, shop, o
     dispute = delivery("charge.dispute.funds_withdrawn", order.id, metadata={})
     assert receive(market, payments(), *dispute).order.state == "refunded"
     assert not held(market, shop)
+
+
+TAKEN, WON = "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated"
+
+
+@pytest.mark.parametrize("first", ["refund", "dispute", "payment last"])
+def test_a_dispute_takes_what_a_refund_left(market, shop, order, first):
+    came = [
+        delivery(PAID, order.id),
+        delivery("charge.refunded", order.id, PRICE // 3),
+        delivery(TAKEN, order.id, PRICE - PRICE // 3),
+    ]
+    if first != "refund":
+        came[1], came[2] = came[2], came[1]
+    if first == "payment last":
+        came.append(came.pop(0))
+    states = [receive(market, payments(), *each).order.state for each in came]
+    assert states[-1] == "refunded"
+    assert not held(market, shop)
+    assert audit(market).findings == ()
+
+
+@pytest.mark.parametrize("kind", ["charge.refunded", TAKEN])
+@pytest.mark.parametrize("early", [True, False])
+def test_money_that_went_back_in_another_currency_is_left_to_a_person(market, shop, order, kind, early):
+    came = [delivery(PAID, order.id), delivery(kind, order.id, PRICE, currency="jpy")]
+    effects = [receive(market, payments(), *each).effect for each in (reversed(came) if early else came)]
+    assert effects == (["recorded", "recorded"] if early else ["recorded", "unapplied"])
+    assert (read_order(market, shop.buyer, order.id).state, held(market, shop)) == ("paid", True)
+    (found,) = audit(market).findings
+    assert (found.kind, found.reason) == ("provider", "money went back in another currency than was paid")
+
+
+def test_an_amount_that_no_column_holds_is_refused_for_good(market, order):
+    with pytest.raises(RefusedError) as refused:
+        receive(market, payments(), *delivery(PAID, order.id, 10**30))
+    assert refused.value.code == "refused-by-schema"
+    assert market.books.read(lambda desk: desk.every("provider_event")) == ()
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_money_of_a_dispute_that_was_won_is_credit(market, shop, order, early):
+    receive(market, payments(), *delivery(PAID, order.id))
+    won = delivery(WON, "", id="dp_1", metadata={})
+    came = [delivery(TAKEN, "", id="dp_1", metadata={}), won]
+    for each in reversed(came) if early else came:
+        assert receive(market, payments(), *each).effect == "recorded"
+    assert receive(market, payments(), *won).effect == "duplicate"
+    receive(market, payments(), *delivery(WON, "", event="told again", id="dp_1", metadata={}))
+    assert (read_order(market, shop.buyer, order.id).state, held(market, shop)) == ("refunded", False)
+    assert balance(market, shop.buyer, "EUR") == PRICE
+    assert books.buy_signed(market, shop, "once more").state == "paid"
+    assert held(market, shop)
+    assert audit(market).findings == ()
+
+
+def test_money_of_a_dispute_about_what_pays_no_order_is_not_given_twice(market, shop, order):
+    """Money beside an order was credit at once, and a dispute about it took none of that back."""
+    receive(market, payments(), *delivery(PAID, order.id, PRICE - 1))
+    receive(market, payments(), *delivery(TAKEN, "", PRICE - 1, id="dp_1", metadata={}))
+    assert receive(market, payments(), *delivery(WON, "", PRICE - 1, id="dp_1", metadata={})).effect == "unapplied"
+    assert receive(market, payments(), *delivery(WON, "", PRICE, id="dp_2", metadata={})).effect == "unapplied"
+    assert (balance(market, shop.buyer, "EUR"), held(market, shop)) == (PRICE - 1, False)
+    assert {finding.kind for finding in audit(market).findings} == {"provider"}
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

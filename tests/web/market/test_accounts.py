@@ -10,6 +10,8 @@ from tests.market import stall
 from tests.web.market.buyer import Buyer
 
 from dayzero.identity.model import SESSION_S, Limit
+from dayzero.identity.sign_in import set_password
+from dayzero.market.account import open_account
 from dayzero.web.app import app_of
 from dayzero.wiring.storefront import Limits
 
@@ -34,6 +36,22 @@ def test_an_account_is_opened_left_and_entered_again(browsers):
     assert not signed_in(buyer)
     assert buyer.sign_in(name.upper()).status_code == 200
     assert signed_in(buyer)
+
+
+def test_an_account_that_the_operator_named_is_entered_in_any_letters(browsers, owner, front):
+    account_id = open_account(owner, "  Acme GmbH ")
+    set_password(front.identity, account_id, "Acme GmbH", stall.PASSWORD)
+    for name in ("Acme GmbH", " Acme GmbH "):
+        buyer = browsers()
+        assert buyer.sign_in(name).status_code == 200
+        assert signed_in(buyer)
+    guest = browsers()
+    assert guest.sign_in("acme gmbh").status_code == 422  # its own letters, or small ones that somebody has
+    for letters in ("acme gmbh", "ACME GMBH", "Acme gmbh"):
+        for _ in range(2):
+            guest.sign_in(letters, "no")
+    assert guest.sign_in("Acme GmbH", "no").status_code == 422
+    assert guest.sign_in("Acme GmbH").status_code == 429  # the tries of all spellings are one count
 
 
 def test_the_cookie_is_for_this_host_alone_and_out_of_reach(browsers):

@@ -11,6 +11,8 @@ from dayzero.market.errors import RefusedError
 # A cycle of waiting, a conflict; somebody was first; the connection was handed on without what it had prepared: decide anew.
 _AGAIN = frozenset({"40001", "40P01", "23505", "26000"})
 
+_NO_RIGHT, _TOO_LARGE = "42501", "22003"
+
 
 class OnceMore(Exception):  # noqa: N818  (no error: the transaction is done again)
     """The work has to be done again, from its first question.
@@ -41,6 +43,8 @@ def answering() -> Iterator[None]:
         yield
     except sqlalchemy.exc.DBAPIError as error:
         raise _said(error.orig, refused=isinstance(error, sqlalchemy.exc.IntegrityError)) from error
+    except OverflowError as error:  # what SQLite's driver says of a number that no column holds
+        raise _refusal(_line(error)) from error
 
 
 @contextlib.contextmanager
@@ -59,8 +63,14 @@ def gone(error: BaseException) -> OnceMore:
 
 
 def _said(error: BaseException | None, *, refused: bool) -> Exception:
-    answer = _refusal(_line(error)) if refused else _remote(_line(error))
-    return OnceMore(answer) if getattr(error, "sqlstate", None) in _AGAIN else answer
+    state = getattr(error, "sqlstate", None)
+    if state == _NO_RIGHT:
+        return RemoteError(
+            f"this role may not do it: {_line(error)}",
+            hint="Use the owner's role: the application's reads, and appends what buyers do.",
+        )
+    answer = _refusal(_line(error)) if refused or state == _TOO_LARGE else _remote(_line(error))
+    return OnceMore(answer) if state in _AGAIN else answer
 
 
 def _line(error: BaseException | None) -> str:

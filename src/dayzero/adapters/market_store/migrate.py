@@ -17,6 +17,7 @@ from dayzero.core.errors import InputError, IntegrityError, RemoteError
 
 _FOLDER = Path(__file__).parent / "migrations"
 _OWNER = "Nothing was changed. The owner's role owns the database, and may make roles where --app-role names a new one."
+_INIT = "Run 'dayzero market init' with the owner's URL."
 _HELD = "Nothing was changed; look at what the audit says."
 
 
@@ -99,13 +100,15 @@ def check_migrated(engine: Engine) -> None:
     with _answering("cannot be opened", "Look whether it is there."), engine.connect() as connection:
         current = _current(connection)
     head = ScriptDirectory.from_config(_config()).get_current_head()
+    if not current:
+        raise no_market()
     if current != head:
-        raise InputError(
-            f"the database has the schema {current}, and this release needs {head}"
-            if current
-            else "no market is there",
-            hint="Run 'dayzero market init' with the owner's URL.",
-        )
+        raise InputError(f"the database has the schema {current}, and this release needs {head}", hint=_INIT)
+
+
+def no_market() -> InputError:
+    """Say that a database has no market."""
+    return InputError("no market is there", hint=_INIT)
 
 
 def config_for(connection: Connection) -> Config:

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from sqlalchemy.engine import Engine
+
 from dayzero.adapters.market_store.books import SqlBooks
 from dayzero.adapters.market_store.guard import guard, guard_sign_ins
-from dayzero.adapters.market_store.migrate import check_migrated, migrate
+from dayzero.adapters.market_store.migrate import check_migrated, migrate, no_market
 from dayzero.adapters.market_store.register import SqlRegister
 from dayzero.adapters.store.engine import open_engine
 from dayzero.core.errors import DayzeroError
@@ -23,6 +25,7 @@ def open_books(database: str | Path, *, pool_size: int = 5, one_by_one: bool = F
     """
     engine = open_engine(database, pool_size=pool_size, ping=False)  # see SqlBooks.write
     if engine.dialect.name == "sqlite":
+        _check_there(engine)
         guard(engine)
     else:
         from dayzero.adapters.market_store.wire import prepare_alone  # noqa: PLC0415  (its driver is an extra)
@@ -34,6 +37,13 @@ def open_books(database: str | Path, *, pool_size: int = 5, one_by_one: bool = F
         engine.dispose()
         raise
     return SqlBooks(engine, one_by_one=one_by_one)
+
+
+def _check_there(engine: Engine) -> None:
+    """Look whether a file of SQLite is there: who opens one that is not makes an empty one."""
+    file = Path(engine.url.database or "")
+    if file.parent.is_dir() and not file.exists():
+        raise no_market()
 
 
 def open_register(database: str | Path, *, pool_size: int = 5) -> SqlRegister:

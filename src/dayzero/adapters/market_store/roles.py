@@ -62,7 +62,11 @@ def grant_application(connection: Connection, role: str) -> None:
     known = connection.exec_driver_sql(
         "SELECT rolsuper OR rolbypassrls, rolname = current_user FROM pg_roles WHERE rolname = %s", (role,)
     ).one_or_none()
-    if known is not None and any(known):
+    if known is not None and known[1]:
+        raise InputError(
+            f"{role} is the role of this connection", hint="Connect as the owner; the application has another role."
+        )
+    if known is not None and known[0]:
         raise InputError(f"the role {role} may change history", hint="Name another role for the application.")
     if known is None:
         connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN")

@@ -9,6 +9,7 @@ import stripe
 from dayzero.core.errors import IntegrityError, RemoteError
 from dayzero.market.model import Event, EventKind, Order, Session
 
+_REGAINED = "charge.dispute.funds_reinstated"
 _HINT = "Answer 400 and do nothing; Stripe signs what it sends, and sends again what had no answer."
 
 
@@ -136,15 +137,16 @@ class StripePayments:
 
 def _event(said: Mapping[str, object], body: str) -> Event:
     type_, thing = str(said["type"]), _mapping(_mapping(said["data"])["object"])
-    kind = _kind(type_, thing)
-    amount = {"refunded": "amount_refunded", "disputed": "amount"}.get(kind, "amount_total")
+    kind, regained = _kind(type_, thing), type_ == _REGAINED
+    amount = "amount" if regained else {"refunded": "amount_refunded", "disputed": "amount"}.get(kind, "amount_total")
     named = _mapping(thing.get("metadata") or {})
     return Event(
         provider="stripe",
         id=str(said["id"]),
         kind=kind,
         order_id=str(thing.get("client_reference_id") or named.get("order_id") or ""),
-        payment=str(thing.get("payment_intent") or ""),
+        payment=str(thing.get("id" if regained else "payment_intent") or ""),
+        regained=str(thing.get("payment_intent") or "") if regained else "",
         amount_minor=int(str(thing.get(amount) or 0)),
         currency=str(thing.get("currency") or "").upper(),
         body=body,
@@ -157,7 +159,7 @@ def _kind(type_: str, thing: Mapping[str, object]) -> EventKind:
             return (
                 "paid" if thing.get("payment_status") == "paid" else "other"
             )  # the money of a bank transfer comes later
-        case "checkout.session.async_payment_succeeded":
+        case "checkout.session.async_payment_succeeded" | "charge.dispute.funds_reinstated":
             return "paid"
         case "checkout.session.expired" | "checkout.session.async_payment_failed":
             return "cancelled"

@@ -45,9 +45,9 @@ def _coming(routes: APIRouter, reception: Reception) -> None:
     def sign_in(request: Request, form: Annotated[Form, Depends(reception.form)]) -> Response:
         guest = reception.guest(request)
         reception.check(guest, form)
-        name, after = form.one("name").strip().lower(), form.one("next")
+        name, after = form.one("name").strip(), form.one("next")
         reception.spend(request, front.limits.sign_in_address)
-        reception.spend(request, front.limits.sign_in_account, f"name {name}")
+        reception.spend(request, front.limits.sign_in_account, _tried(name))
         account_id = account_id_of(front.market, name)
         try:
             check_password(front.identity, account_id, form.one("password"))
@@ -75,6 +75,11 @@ def _coming(routes: APIRouter, reception: Reception) -> None:
         secret = begin_session(front.identity, account_id)
         known = Guest(secret=secret, account_id=account_id, new=False)
         return reception.page(request, known, "welcome", {"name": name, "after": _after(after)}, secret=secret)
+
+
+def _tried(name: str) -> str:
+    """Say whose tries are counted, in whatever letters the name is written."""
+    return f"name {name.lower()}"
 
 
 def _chosen(form: Form) -> str:
@@ -155,7 +160,7 @@ def _password(routes: APIRouter, reception: Reception) -> None:
         guest = reception.signed_in(request)
         reception.check(guest, form)
         held = holdings(front.market, guest.account_id)
-        reception.spend(request, front.limits.sign_in_account, f"name {held.name}")
+        reception.spend(request, front.limits.sign_in_account, _tried(held.name))
         try:
             check_password(front.identity, guest.account_id, form.one("now"))
             set_password(front.identity, guest.account_id, held.name, _chosen(form))
