@@ -106,10 +106,14 @@ def test_a_mark_stands_where_its_value_is_on_the_axis():
 
 
 def test_labels_that_would_touch_stand_on_lines_of_their_own():
-    close = [mark for mark in drawn("Time to first token").marks if mark.kind == "rule"]
-    for first in close:
-        for second in close:
-            assert first is second or abs(first.x - second.x) > 100 or first.row != second.row
+    late = ROWS[-1]  # one far behind the others draws their percentiles together
+    late = replace(
+        late, content_ns=tuple(at + 3_000_000_000 for at in late.content_ns), end_ns=late.end_ns + 3_000_000_000
+    )
+    for rows, lines in ((ROWS, [0, 0]), ((*ROWS[:-1], late), [0, 1])):
+        marks = [mark for mark in drawn("Time to first token", rows).marks if mark.kind == "rule"]
+        assert (abs(marks[0].x - marks[1].x) > 100) == (lines == [0, 0])
+        assert [mark.row for mark in marks] == lines
 
 
 def test_a_cell_without_kernel_stamps_has_no_plot_of_lag():

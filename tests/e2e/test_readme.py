@@ -33,3 +33,15 @@ def test_every_link_in_the_readme_and_the_docs_leads_somewhere():
         if "://" not in link and not (page.parent / link).exists()
     ]
     assert broken == []
+
+
+def test_every_page_of_the_docs_is_reached_from_the_readme():
+    reached, waiting = set[Path](), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        links = re.findall(r"\]\(([^)#]+?\.md)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        led_to = {(page.parent / link).resolve() for link in links if "://" not in link}
+        waiting += led_to - reached - set(waiting)
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    assert [str(page.relative_to(ROOT)) for page in pages if page not in reached] == []

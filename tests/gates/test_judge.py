@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.gates.simulated_captures import Noise, gate
 
@@ -294,11 +294,11 @@ def test_thin_support_leaves_no_instrument_and_is_not_skipped(quiet: Captures):
     assert [one.positions for one in judged.arms[0].figures] == [600, 600, 1200, 600]
 
 
+@example(fresh=0.01, changed=0.0, positive=0.3, seed=1)  # of which "same" is said
 @settings(max_examples=5, deadline=None)
-@given(st.floats(0, 0.3), st.floats(0, 0.3), st.floats(0, 0.3), st.integers(0, 1_000))
+@given(fresh=st.floats(0, 0.3), changed=st.floats(0, 0.3), positive=st.floats(0, 0.3), seed=st.integers(0, 1_000))
 def test_same_is_never_said_without_a_sound_instrument(fresh: float, changed: float, positive: float, seed: int):
-    plan = replace(PLAN, positions=17)
-    judged = judge(plan, gate(plan, Noise(fresh=fresh, changed=changed), seed=seed, positive=positive))
+    judged = judge(PLAN, gate(PLAN, Noise(fresh=fresh, changed=changed), seed=seed, positive=positive))
     if word(judged.verdict) == "same":
         assert all(isinstance(arm.instrument, Sound) for arm in judged.arms)
         assert all(test.excess.high < test.margin for arm in judged.arms for test in arm.tests)

@@ -87,6 +87,46 @@ def test_every_module_says_what_it_is_for():
     assert [name_of(f) for f in MODULES if not ast.get_docstring(tree(f))] == []
 
 
+def decided(module: ast.Module) -> list[int]:
+    """List the lines of conditions decided before anything is known: ``if False``, ``x and True``; ``while True`` is a loop."""
+    found = []
+    for node in ast.walk(module):
+        match node:
+            case (
+                ast.If(test=ast.Constant()) | ast.IfExp(test=ast.Constant()) | ast.While(test=ast.Constant(value=False))
+            ):
+                found.append(node.lineno)
+            case ast.BoolOp(values=values) if any(is_flag(one) for one in values):
+                found.append(node.lineno)
+            case _:
+                continue
+    return found
+
+
+def is_flag(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("if False:\n    x()", [1]),
+        ("y = 1\nx = 2 if True else 3", [2]),
+        ("x = y and False", [1]),
+        ("while False:\n    x()", [1]),
+        ("while True:\n    x()", []),
+        ("x = y or ''", []),
+        ("if y:\n    x(True)", []),
+    ],
+)
+def test_a_condition_that_is_decided_is_found(code, lines):
+    assert decided(ast.parse(code)) == lines
+
+
+def test_no_condition_was_left_switched_off():
+    assert [f"{name_of(file)}:{line}" for file in MODULES for line in decided(tree(file))] == []
+
+
 def guards(module: ast.Module) -> bool:
     """Whether code reads the name, under whatever alias it came; the audit of other people's code only has it as a string."""
     return any(

@@ -62,7 +62,9 @@ def test_the_first_pattern_that_opens_is_the_one_that_a_loop_finds(sources: list
 
 def test_no_rule_is_passed_over_in_a_recorded_log():
     sieve = Sieve([rule.line for rule in walls()])
-    for path in LOGS.glob("*.log"):
+    logs = sorted(LOGS.glob("*.log"))
+    assert logs
+    for path in logs:
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             slow = next((at for at, pattern in enumerate(sieve.patterns) if pattern.search(line)), None)
             found = sieve.first(line)

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dayzero.audit.installed import Installed, PythonFiles
-from dayzero.audit.python.world import import_source
-from dayzero.audit.python_source import Module, last_name, nodes_of
+from dayzero.audit.python_source import Module, import_source, last_name, nodes_of
 from dayzero.audit.transformers_library import CONFIGURATIONS, GENERATED, MODELS, mapping
 from dayzero.core.verdict import Place
 

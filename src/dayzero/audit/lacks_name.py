@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dayzero.audit.agreement import Says, Witness, agreement
 from dayzero.audit.model import Check
 from dayzero.audit.ports import BuildFiles
-from dayzero.audit.python.bindings import bindings
+from dayzero.audit.python.bindings import bindings, deleted
 from dayzero.audit.python.classes import EMPTY_BASES, doubt, members
-from dayzero.audit.python_source import Definition, Module, class_named, last_name, module_name, sources
+from dayzero.audit.python_source import Definition, Module, class_named, last_name, module_name, sources, statements_of
 from dayzero.core.verdict import Place, Refuted
 
 _MOST_BASES = 16
@@ -74,13 +74,16 @@ def _file_of(builds: Sequence[BuildFiles], module: str) -> Place | None:
 
 def _module_says(module: Module, name: str) -> Witness:
     conditional = 0
+    gone = deleted(module.tree.body)
     for one in bindings(module.tree.body):
-        if one.name == name and one.always:
+        if one.name == name and one.always and not one.declares and name not in gone:
             return Witness(Says.FAILS, f"{module.name} defines {name}", module.place(one.statement.lineno))
         if one.name in {name, "*", "__getattr__"}:
             conditional = conditional or one.statement.lineno
+    handing = (one for one in statements_of(module.tree) if isinstance(one, ast.Global) and name in one.names)
+    conditional = conditional or next((one.lineno for one in handing), 0)
     if conditional:
-        words = f"{module.name} may define {name}: a condition, a star import or __getattr__ decides"
+        words = f"{module.name} may define {name}: a condition, a star import, del, global or __getattr__ decides"
         return Witness(Says.OPEN, words, module.place(conditional))
     filling = list(filter(None, map(module.text.place_of, (b"sys.modules[", b"globals()"))))
     if filling:

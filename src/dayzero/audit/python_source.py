@@ -108,6 +108,16 @@ def module_name(file: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def import_source(node: ast.ImportFrom, module: Module) -> str:
+    """Name the module that a ``from`` statement asks, relative ones too."""
+    if not node.level:
+        return node.module or ""
+    parts = module.name.split(".")
+    up = node.level - (1 if module.file.endswith("__init__.py") else 0)
+    parts = parts[: len(parts) - up] if up else parts
+    return ".".join((*parts, *((node.module,) if node.module else ())))
+
+
 def definitions(module: Module) -> Iterator[Definition]:
     """Give each function and class of a module with its qualified name, also those under conditions."""
     waiting: list[tuple[str, ast.AST]] = [("", module.tree)]

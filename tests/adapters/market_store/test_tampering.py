@@ -7,8 +7,8 @@ from tests.market.past import force
 from dayzero.adapters.keys import make_key, save_key
 from dayzero.core.errors import InputError, IntegrityError
 from dayzero.market.audit import audit
-from dayzero.market.chain import canonical, digest
-from dayzero.market.model import Purchase
+from dayzero.market.chain import Head, canonical, digest, entry_row, rows_in
+from dayzero.market.model import Deed, Purchase
 from dayzero.market.order import buy
 from dayzero.wiring.market import read_checkpoints, write_checkpoint
 
@@ -55,6 +55,18 @@ def test_a_changed_row_is_named(place, owner, shop, sold, statement, kind, where
         if finding.kind == kind and finding.where.startswith(where.format(**names)) and reason in finding.reason
     ]
     assert len(found) >= 1, audit(owner).findings
+
+
+def test_a_row_that_a_further_entry_records_once_more_is_named(place, owner, shop, sold):
+    """The chain holds, and the row is as both entries say: one of the two is invented all the same."""
+    last = owner.books.read(lambda desk: desk.every("journal", account_id=shop.buyer))[-1]
+    said = rows_in(last["body"])[:1]
+    deed = Deed(account=shop.buyer, at="2026-12-01T00:00:00Z", kind=last["kind"], rows=said)
+    again = entry_row(deed, Head(last["seq"], last["hash"])).values
+    listed = ", ".join("NULL" if value is None else f"'{value}'" for value in again.values())
+    force(place, f"INSERT INTO journal ({', '.join(again)}) VALUES ({listed})")
+    found = [(one.kind, one.where, one.reason) for one in audit(owner).findings]
+    assert found == [("row", said[0].name, f"journal {shop.buyer} #{again['seq']} records it once more")]
 
 
 UNCHECKED = {

@@ -65,6 +65,7 @@ def context(certificate: Path) -> ssl.SSLContext:
 def test_an_answer_is_whole_and_has_the_kernels_stamps(steps: list[Step], context: ssl.SSLContext, certificate: Path):
     with raw_server(steps, tls=context) as server:
         driven = drive(server.url, [ask(0), ask(1)], ca_file=certificate)
+    assert len(driven.rows) == 2
     for row in driven.rows:
         assert row.error == ""
         assert len(row.content_ns) == 2

@@ -277,7 +277,9 @@ def test_every_printed_figure_has_a_definition(sample, name):
 
 def test_the_samples_are_small_and_name_no_place_of_the_machine_that_made_them():
     folder = Path(__file__).parent / "samples"
-    for file in (file for file in folder.rglob("*") if file.is_file()):
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert files
+    for file in files:
         content = file.read_text(encoding="utf-8")
         assert len(content) < 60_000
         assert not re.search(r"/(tmp|work|root|home)\b", content)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from dayzero.audit.python.bindings import FUNCTIONS
 from dayzero.audit.python.context import Context, caught_by, leaves, suppressed
-from dayzero.audit.python.scope import Names, Scope
+from dayzero.audit.python.scope import Scope, module_scope
 from dayzero.audit.python.world import World
 from dayzero.audit.python_source import Module, last_name, nodes_of
 
@@ -30,7 +30,7 @@ class Calls:
         """Give each call of a name."""
         if module.name not in self._found:
             found: dict[str, list[tuple[ast.Call, Context]]] = {}
-            scope = Scope(module, None, None, Names(module.tree.body))
+            scope = module_scope(module)
             for call, context in _calls_in(module.tree.body, Context(scope)):
                 found.setdefault(last_name(call.func), []).append((call, context))
             self._found[module.name] = found

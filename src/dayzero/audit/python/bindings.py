@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from dayzero.audit.python.bound import bound_by, bound_outright, declared, handed_on_by, unbound_by, walruses
+
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Definer: TypeAlias = Function | ast.ClassDef
 DEFINERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -12,11 +14,13 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FIELDS = ("body", "orelse", "finalbody")
 # What holds statements that are not a function's or a class's own.
 _BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.TryStar, ast.AsyncFor, ast.AsyncWith, ast.Match)
+# What may bind none of its own names: a loop without a round, an error that is not raised, a pattern that does not match.
+_PERHAPS = (ast.For, ast.AsyncFor, ast.Try, ast.TryStar, ast.Match)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """One statement that binds a name.
+    """One statement that binds a name, or says by an annotation alone that somebody does.
 
     Attributes:
         name: What is bound; ``*`` for a star import.
@@ -30,33 +34,107 @@ class Binding:
     always: bool
     tried: bool
 
+    @property
+    def declares(self) -> bool:
+        """Whether it is an annotation without a value, which binds nothing."""
+        return declared(self.statement) is not None
 
-def bindings(body: Sequence[ast.stmt], *, always: bool = True, tried: bool = False) -> Iterator[Binding]:
-    """Give each binding in the order of the text; what functions and classes inside bind is theirs."""
+    @property
+    def value(self) -> ast.expr | None:
+        """The expression whose value the name gets; ``None`` where the text does not show one."""
+        outright = [value for name, value in bound_outright(self.statement) if name == self.name]
+        values = outright or [value for name, value in walruses(self.statement) if name == self.name]
+        return values[0] if len(values) == 1 else None
+
+
+def bindings(body: Sequence[ast.stmt], *, walrus: bool = True) -> Iterator[Binding]:
+    """Give each binding in the order of the text; what functions and classes inside bind is theirs.
+
+    Args:
+        body: The statements.
+        walrus: Whether ``:=`` is looked for, in all expressions.
+    """
+    for statement, always, tried in statements_in(body):
+        yield from _bindings_of(statement, always=always, tried=tried, walrus=walrus)
+
+
+def by_name(
+    body: Sequence[ast.stmt], definer: Definer | None = None, *, walrus: bool = True
+) -> Mapping[str, tuple[Binding, ...]]:
+    """Group what is bound by name; definitions for type checkers alone and what a definer hands on are left out.
+
+    Args:
+        body: The statements.
+        definer: The function or class whose body it is; ``None`` for a module, in which ``global`` hands nothing on.
+        walrus: Whether ``:=`` is looked for, in all expressions.
+    """
+    found: dict[str, list[Binding]] = {}
+    elsewhere: set[str] = set()
+    for statement, always, tried in statements_in(body):
+        elsewhere.update(handed_on_by(statement) if definer is not None else ())
+        if not (isinstance(statement, FUNCTIONS) and _overload(statement)):
+            for one in _bindings_of(statement, always=always, tried=tried, walrus=walrus):
+                found.setdefault(one.name, []).append(one)
+    return {name: tuple(group) for name, group in found.items() if name not in elsewhere}
+
+
+def deleted(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """Name what ``del`` takes away again, under a condition or not."""
+    return frozenset(name for one, _, _ in statements_in(body) for name in unbound_by(one))
+
+
+def bound_once_run(statement: ast.stmt, *, walrus: bool = True) -> Iterator[tuple[str, ast.expr | None]]:
+    """Give each name that a statement and the blocks in it bind, with its value where the statement is sure to give it that.
+
+    Args:
+        statement: It.
+        walrus: Whether ``:=`` is looked for, in all expressions.
+    """
+    if isinstance(statement, _BLOCKS):
+        yield from ((one.name, None) for one in bindings([statement], walrus=walrus) if not one.declares)
+    else:
+        yield from bound_by(statement) if walrus else bound_outright(statement)
+
+
+def statements_in(
+    body: Sequence[ast.stmt], *, always: bool = True, tried: bool = False
+) -> Iterator[tuple[ast.stmt, bool, bool]]:
+    """Give (statement, whether no condition stands before it, whether an import error in it is caught) of a body and its blocks.
+
+    Functions and classes in it are not gone into.
+    """
     for statement in body:
-        for name in _bound(statement):
-            yield Binding(name=name, statement=statement, always=always, tried=tried)
+        yield statement, always, tried
         if not isinstance(statement, _BLOCKS):
             continue
-        caught = tried or (isinstance(statement, ast.Try) and bool(statement.handlers))
+        catches = _catches(statement)
+        whole = isinstance(statement, ast.With | ast.AsyncWith) and not catches
         for field in _FIELDS:
-            certain = always and (field == "finalbody" or isinstance(statement, ast.With))
+            certain = always and (field == "finalbody" or whole)
             inner: Sequence[ast.stmt] = getattr(statement, field, ())
-            yield from bindings(inner, always=certain, tried=caught if field == "body" else tried)
+            yield from statements_in(inner, always=certain, tried=tried or (catches and field == "body"))
         for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-            yield from bindings(part.body, always=False, tried=tried)
+            yield from statements_in(part.body, always=False, tried=tried)
 
 
-def by_name(body: Sequence[ast.stmt]) -> Mapping[str, tuple[Binding, ...]]:
-    """Group what is bound by name; definitions for type checkers alone and what ``global`` hands on are left out."""
-    found: dict[str, list[Binding]] = {}
-    elsewhere = {name for one in body if isinstance(one, ast.Global | ast.Nonlocal) for name in one.names}
-    for one in bindings(body):
-        if one.name in elsewhere:
-            continue
-        if not (isinstance(one.statement, FUNCTIONS) and _overload(one.statement)):
-            found.setdefault(one.name, []).append(one)
-    return {name: tuple(group) for name, group in found.items()}
+def _bindings_of(statement: ast.stmt, *, always: bool, tried: bool, walrus: bool) -> Iterator[Binding]:
+    sure = always and not isinstance(statement, _PERHAPS)
+    for name, _ in bound_by(statement) if walrus else bound_outright(statement):
+        yield Binding(name=name, statement=statement, always=sure, tried=tried)
+    if isinstance(statement, ast.AnnAssign) and isinstance(only := declared(statement), ast.Name):
+        yield Binding(name=only.id, statement=statement, always=always, tried=tried)
+
+
+def _catches(statement: ast.stmt) -> bool:
+    """Say whether an error in the body of a statement may end there."""
+    match statement:
+        case ast.Try(handlers=handlers) | ast.TryStar(handlers=handlers):
+            return bool(handlers)
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            called = (one.context_expr.func for one in items if isinstance(one.context_expr, ast.Call))
+            return any(isinstance(one, ast.Name | ast.Attribute) and _last(one) == "suppress" for one in called)
+        case _:
+            return False
 
 
 def _overload(node: Function) -> bool:
@@ -65,52 +143,3 @@ def _overload(node: Function) -> bool:
 
 def _last(node: ast.Name | ast.Attribute) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    match statement:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=names):
-            yield from ((alias.asname or alias.name.split(".")[0]) for alias in names)
-        case ast.ImportFrom(names=names):
-            yield from ((alias.asname or alias.name) for alias in names)
-        case ast.For(target=target) | ast.AsyncFor(target=target):
-            yield from _stored(target)
-        case ast.With(items=items) | ast.AsyncWith(items=items):
-            yield from (name for item in items if item.optional_vars for name in _stored(item.optional_vars))
-        case ast.Assign(targets=targets):
-            yield from (name for target in targets for name in _stored(target))
-        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            yield from _stored(target)
-        case ast.Expr(value=value) | ast.If(test=value) | ast.While(test=value):
-            yield from _walrus(value)
-        case _:
-            return
-
-
-def _stored(node: ast.expr) -> Iterator[str]:
-    match node:
-        case ast.Name(id=name):
-            yield name
-        case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            for part in parts:
-                yield from _stored(part)
-        case ast.Starred(value=inner):
-            yield from _stored(inner)
-        case _:
-            return
-
-
-def _walrus(node: ast.expr) -> Iterator[str]:
-    """Give what ``:=`` binds where it stands in a test or is what is compared; deeper ones bind nothing that is asked for."""
-    match node:
-        case ast.NamedExpr(target=target):
-            yield target.id
-        case ast.Compare(left=inner) | ast.UnaryOp(operand=inner):
-            yield from _walrus(inner)
-        case ast.BoolOp(values=values):
-            for one in values:
-                yield from _walrus(one)
-        case _:
-            return

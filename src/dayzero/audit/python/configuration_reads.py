@@ -8,8 +8,7 @@ from enum import Enum
 
 from dayzero.audit.installed import PythonFiles
 from dayzero.audit.python.context import caught_by
-from dayzero.audit.python.world import import_source
-from dayzero.audit.python_source import Module, last_name
+from dayzero.audit.python_source import Module, import_source, last_name
 from dayzero.core.verdict import Place
 
 WHOLE, TEXT = "", "text"

@@ -87,10 +87,10 @@ class Defaults:
                 return None
 
     def _named(self, name: str, scope: Scope, depth: int) -> _Known | None:
-        bound = scope.names.found.get(name, ())
-        if len(bound) == 1 and isinstance(bound[0].statement, ast.Assign) and bound[0].always:
-            return self._test(bound[0].statement.value, scope, depth - 1)
-        if bound or scope.function is None or name not in _optional(scope.function.args):
+        single = scope.names.single(name)
+        if single is not None and single.value is not None and single.always:
+            return self._test(single.value, scope, depth - 1)
+        if name in scope.names.found or scope.function is None or name not in _optional(scope.function.args):
             return None
         given = [self._value(one, scope, depth - 1) for one in _given_by_name(scope.module.tree, name)]
         settings = [one.settings for one in given if one is not None and one.settings]

@@ -133,7 +133,8 @@ def annotated(  # noqa: PLR0911  (one answer a kind of annotation)
     if isinstance(of, Definition):
         returns = of.node.returns if isinstance(of.node, ast.FunctionDef) else None
         generator = any(last_name(one).endswith("contextmanager") for one in of.node.decorator_list)
-        return annotated(world, returns, scope) if returns is not None and not generator else Opaque()
+        around = scope.around or scope  # Python evaluates it where the function is defined
+        return annotated(world, returns, around) if returns is not None and not generator else Opaque()
     match of:
         case ast.Constant(value=str() as text):
             return _quoted(world, text, scope)
@@ -178,16 +179,8 @@ def _alias(world: Lookups, node: ast.expr, scope: Scope) -> Value:
     """Follow a name that is a union of types: ``Tokenizer = Union[A, B]``."""
     if not isinstance(node, ast.Name):
         return Opaque()
-    at: Scope | None = scope
-    while at is not None:
-        found = at.names.found.get(node.id, ())
-        for one in found:
-            match one.statement:
-                case ast.Assign(value=(ast.Subscript() | ast.BinOp()) as value):
-                    return annotated(world, value, at)
-                case ast.AnnAssign(value=(ast.Subscript() | ast.BinOp()) as value):
-                    return annotated(world, value, at)
-                case _:
-                    continue
-        at = at.around
+    at = scope.binder(node.id)
+    for value in (one.value for one in at.names.found.get(node.id, ())) if at else ():
+        if isinstance(value, ast.Subscript | ast.BinOp) and at:
+            return annotated(world, value, at)
     return Opaque()

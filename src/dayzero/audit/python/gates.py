@@ -8,11 +8,12 @@ from typing import TypeAlias
 
 from packaging.version import InvalidVersion, Version
 
-from dayzero.audit.python.bindings import FUNCTIONS
+from dayzero.audit.python.bindings import FUNCTIONS, bound_once_run, statements_in
+from dayzero.audit.python.bound import names_in, unpacked
 from dayzero.audit.python.context import caught_by
 from dayzero.audit.python.evaluate import value_of
 from dayzero.audit.python.scope import Scope
-from dayzero.audit.python.substitution import Names, substituted, unpacked
+from dayzero.audit.python.substitution import Names, rebound, substituted
 from dayzero.audit.python.values import (
     Absent,
     Choice,
@@ -24,8 +25,8 @@ from dayzero.audit.python.values import (
     Opaque,
     Value,
 )
-from dayzero.audit.python.world import World, import_source
-from dayzero.audit.python_source import last_name, nodes_of
+from dayzero.audit.python.world import World
+from dayzero.audit.python_source import import_source, last_name, nodes_of
 
 _VERSIONED = re.compile(r"is_(\w+?)_equal(_or_newer)?")
 _MOST_DEEP = 6
@@ -130,13 +131,11 @@ class Gates:
         return self._names[key]
 
     def _words_bound(self, name: str, scope: Scope, depth: int) -> frozenset[str]:
-        at: Scope | None = scope
-        while at is not None and name not in at.names.found:
-            at = at.around
+        at = scope.binder(name)
         found: set[str] = set()
-        for one in at.names.found[name] if at else ():
-            if isinstance(one.statement, ast.Assign | ast.AnnAssign) and one.statement.value is not None and at:
-                found |= self.words(one.statement.value, at, depth - 1)
+        for one in at.names.found.get(name, ()) if at else ():
+            if one.value is not None and at:
+                found |= self.words(one.value, at, depth - 1)
         return frozenset(found) | self._words_of_value(self.world.in_scope(scope, name), depth)
 
     def _words_of_value(self, value: Value, depth: int) -> frozenset[str]:
@@ -180,9 +179,8 @@ class Gates:
         if isinstance(node, ast.Name) and node.id in names:
             node = names[node.id]
         elif isinstance(node, ast.Name):
-            bound = scope.names.found.get(node.id, ())
-            if len(bound) == 1 and isinstance(bound[0].statement, ast.Assign):
-                node = bound[0].statement.value
+            single = scope.names.single(node.id)
+            node = single.value if single is not None and single.value is not None else node
         match self._value(node, scope, names):
             case Absent() as absent:
                 self.lost.append(absent)
@@ -234,7 +232,7 @@ class Gates:
                 return None
         if not isinstance(rounds, ast.List | ast.Tuple) or len(rounds.elts) > _MOST_ROUNDS:
             return None
-        each = ({**names, **unpacked(target, one)} for one in rounds.elts)
+        each = (rebound(names, names_in(unpacked(target, one))) for one in rounds.elts)
         answers = [self.truth(inner, scope, known, depth - 1) for known in each]
         return stop if stop in answers else None if None in answers else not stop
 
@@ -244,29 +242,21 @@ class Gates:
         if name in names:
             there = self._there(names[name], scope, {})
             return there if there is False else self.truth(names[name], scope, {}, depth - 1)
-        at: Scope | None = scope
-        while at is not None and name not in at.names.found:
-            at = at.around
+        at = scope.binder(name)
         if at is None:
             return None
-        bound = at.names.found[name]
-        if at.node is None and self._set_elsewhere(name, at):
+        bound = at.names.given(name)
+        if at.node is None and self.world.sets_later(at.module.name, name):
             return None
         if any(isinstance(one.statement, ast.Import | ast.ImportFrom) for one in bound):
             return self._imported(name, at, depth)
         if at.node is None and len(bound) > 1:
             return self._flag(name, at)
-        match bound:
-            case [one] if isinstance(one.statement, ast.Assign) and one.always:
-                there = self._there(one.statement.value, at, {})
-                return there if there is False else self.truth(one.statement.value, at, {}, depth - 1)
-            case _:
-                return None
-
-    def _set_elsewhere(self, name: str, at: Scope) -> bool:
-        """Say whether a function of the module sets one of its names while it runs."""
-        declared = re.findall(rb"\bglobal ([\w, ]+)", self.world.python.read(at.module.name))
-        return any(name.encode() in re.split(rb"[, ]+", one) for one in declared)
+        single = at.names.single(name)
+        if single is None or single.value is None or not single.always:
+            return None
+        there = self._there(single.value, at, {})
+        return there if there is False else self.truth(single.value, at, {}, depth - 1)
 
     def _imported(self, name: str, at: Scope, depth: int) -> Answer:
         """Answer for a flag that another module of the asker sets."""
@@ -309,16 +299,16 @@ class Gates:
 
     def _block(self, body: list[ast.stmt], scope: Scope, names: Names, depth: int) -> _Outcome:
         answers: frozenset[Answer] = frozenset()
-        known = dict(names)
         for statement in body:
-            outcome = self._statement(statement, scope, known, depth)
+            outcome = self._statement(statement, scope, names, depth)
             answers |= outcome.answers
             if not outcome.runs_on:
                 return _Outcome(answers, runs_on=False)
+            names = rebound(names, bound_once_run(statement))
         return _Outcome(answers, runs_on=True)
 
     def _statement(  # noqa: PLR0911  (one answer a kind of statement)
-        self, node: ast.stmt, scope: Scope, names: dict[str, ast.expr], depth: int
+        self, node: ast.stmt, scope: Scope, names: Names, depth: int
     ) -> _Outcome:
         match node:
             case ast.Return(value=value):
@@ -326,19 +316,17 @@ class Gates:
                 return _Outcome(frozenset({answer}), runs_on=False)
             case ast.Raise():
                 return _Outcome(frozenset(), runs_on=False)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                names[name] = substituted(value, names)
             case ast.If(test=test, body=body, orelse=orelse):
                 return self._if(self.truth(test, scope, names, depth), (body, orelse), scope, names, depth)
             case ast.Try(body=body, handlers=handlers):
                 return self._try(node, (body, [one.body for one in handlers]), scope, names, depth)
-            case ast.For(target=target, iter=over, body=body):
-                return self._for(target, over, body, scope, names, depth)
-            case ast.With(body=body):
+            case ast.For():
+                return self._for(node, scope, names, depth)
+            case ast.With(body=body) | ast.AsyncWith(body=body):
                 return self._block(body, scope, names, depth)
             case _:
-                pass
-        return _Outcome(frozenset(), runs_on=True)
+                returns = any(isinstance(one, ast.Return) for one, _, _ in statements_in([node]))
+                return _Outcome(frozenset({None}) if returns else frozenset(), runs_on=True)
 
     def _if(
         self, answer: Answer, ways: tuple[list[ast.stmt], list[ast.stmt]], scope: Scope, names: Names, depth: int
@@ -360,20 +348,20 @@ class Gates:
             return _either(self._block(way, scope, names, depth) for way in handlers)
         return _either(self._block(way, scope, names, depth) for way in ([*body, *node.orelse], *handlers))
 
-    def _for(  # noqa: PLR0913, PLR0917  (the state of one small interpreter)
-        self, target: ast.expr, over: ast.expr, body: list[ast.stmt], scope: Scope, names: Names, depth: int
-    ) -> _Outcome:
-        rounds = names.get(over.id, over) if isinstance(over, ast.Name) else over
+    def _for(self, node: ast.For, scope: Scope, names: Names, depth: int) -> _Outcome:
+        rounds = names.get(node.iter.id, node.iter) if isinstance(node.iter, ast.Name) else node.iter
+        names = rebound(names, bound_once_run(node))  # of what an earlier round bound, nothing is known
         if not isinstance(rounds, ast.List | ast.Tuple) or len(rounds.elts) > _MOST_ROUNDS:
-            inner = self._block(body, scope, names, depth)
-            return _Outcome(inner.answers, runs_on=True)
+            inner = self._block(node.body, scope, names, depth)
+            return _Outcome(inner.answers | self._block(node.orelse, scope, names, depth).answers, runs_on=True)
         answers: frozenset[Answer] = frozenset()
         for element in rounds.elts:
-            outcome = self._block(body, scope, {**names, **unpacked(target, element)}, depth)
+            outcome = self._block(node.body, scope, rebound(names, names_in(unpacked(node.target, element))), depth)
             answers |= outcome.answers
             if not outcome.runs_on:
                 return _Outcome(answers, runs_on=False)
-        return _Outcome(answers, runs_on=True)
+        outcome = self._block(node.orelse, scope, names, depth)
+        return _Outcome(answers | outcome.answers, outcome.runs_on)
 
 
 def _either(outcomes: Iterable[_Outcome]) -> _Outcome:

@@ -9,9 +9,8 @@ from dayzero.audit.python.approach import parts_in
 from dayzero.audit.python.bindings import FUNCTIONS
 from dayzero.audit.python.context import Context
 from dayzero.audit.python.reach import spelled
-from dayzero.audit.python.scope import Names, Scope
-from dayzero.audit.python.world import import_source
-from dayzero.audit.python_source import Module, last_name, nodes_of
+from dayzero.audit.python.scope import module_scope
+from dayzero.audit.python_source import Module, import_source, last_name, nodes_of
 
 _IMPORTS = frozenset({"import_module", "__import__"})
 
@@ -49,7 +48,7 @@ def import_sites(python: PythonFiles, wanted: str) -> Iterator[Site]:
 
 
 def _in_module(module: Module, wanted: str) -> Iterator[Site]:
-    scope = Scope(module, None, None, Names(module.tree.body))
+    scope = module_scope(module)
     for part, context in parts_in(module.tree.body, Context(scope)):
         match part:
             case ast.Import(names=names, lineno=line) if any(one.name == wanted for one in names):
@@ -79,7 +78,7 @@ def _caught_in(module: Module, name: str) -> frozenset[str] | None:
     """Say what a function of the module catches around its import of the module that it is given; ``None`` where it has none."""
     for node in module.tree.body:
         if isinstance(node, FUNCTIONS) and node.name == name:
-            scope = Scope(module, None, None, Names(module.tree.body)).inner(node)
+            scope = module_scope(module).inner(node)
             for part, context in parts_in(node.body, Context(scope)):
                 if any(isinstance(one, ast.Call) and last_name(one.func) in _IMPORTS for one in nodes_of(part)):
                     return context.caught

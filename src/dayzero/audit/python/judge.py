@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from dayzero.audit.finding import Applies, Finding, Severity
-from dayzero.audit.python.bindings import FUNCTIONS
+from dayzero.audit.python.approach import outermost
 from dayzero.audit.python.chosen import by_flags
 from dayzero.audit.python.conditions import (
     Served,
@@ -22,17 +22,15 @@ from dayzero.audit.python.conditions import (
     otherwise_chosen,
     words_of,
 )
-from dayzero.audit.python.context import Condition, Context, is_constant
-from dayzero.audit.python.lack import Keyword, Lack
+from dayzero.audit.python.context import Condition
+from dayzero.audit.python.guards import fail_open, foreseen, guarded, lane_closed, refused
+from dayzero.audit.python.lack import Lack
 from dayzero.audit.python.reach import Way
 from dayzero.audit.python.signatures import Misfit
-from dayzero.audit.python.study import Study, at_own_pin, stands_in, wanted
-from dayzero.audit.python.values import Absent, FunctionValue
-from dayzero.audit.python_source import last_name, nodes_of
+from dayzero.audit.python.study import Study, at_own_pin, wanted
+from dayzero.audit.python.values import Absent
 
 _MOST_SHOWN = 3
-_ASKS = re.compile(r"(?:^|_)(?:has|is|can|supports?|supported|available|enabled)(?:_|$)")
-_PROBES = {"hasattr", "getattr", "find_spec", "supports_kw"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,67 +93,20 @@ def concerns(study: Study, module: str, subject: Served) -> bool:
     return study.reach.may_import(module) or not elsewhere
 
 
-def guarded(study: Study, lack: Lack) -> str:
-    """Say what keeps the lack from doing harm; ``""`` where nothing does."""
-    if lack.context.catches(lack.raised):
-        return f"{lack.raised} is caught around it"
-    if isinstance(lack.what, Misfit) and lack.keywords and not lack.what.missing and not lack.what.surplus:
-        reasons = [_kept(study, frozenset({one.name}), _around(one, lack)) for one in lack.keywords]
-        return reasons[0] if all(reasons) else _kept_before(study, lack)
-    return _kept(study, lack.words, lack.context.conditions) or _probed(lack) or _kept_before(study, lack)
-
-
-def _kept_before(study: Study, lack: Lack) -> str:
-    """Say what keeps everybody away who leads to the line; ``""`` where somebody gets there."""
-    for places in study.approaches.of(lack.context.scope):
-        reasons = [_kept(study, lack.words, one.conditions) for one in places]
-        if all(reasons):
-            return f"{reasons[0]}, before it is called at {places[0].scope.module.file}"
-    return "it stands in for an import that is there" if stands_in(study, lack.line, lack.context.scope) else ""
-
-
-def _around(keyword: Keyword, lack: Lack) -> tuple[Condition, ...]:
-    return tuple(dict.fromkeys((*keyword.context.conditions, *lack.context.conditions)))
-
-
-def _kept(study: Study, words: frozenset[str], conditions: tuple[Condition, ...]) -> str:
-    for one in conditions:
-        answer = study.gates.truth(one.test, one.scope, {})
-        if answer is not None and answer != one.holds:
-            return f"it is not reached on this build: {_short(one.test)} is {answer}"
-        if words & study.gates.words(one.test, one.scope):
-            return f"{_short(one.test)} looks for it first"
-    return ""
-
-
-def _probed(lack: Lack) -> str:
-    """Look whether the file probes for the very name elsewhere, as one does that keeps the answer in a flag."""
-    if isinstance(lack.what, Absent) and lack.what.kind == "module":
-        return ""
-    for node in nodes_of(lack.module.tree):
-        match node:
-            case ast.Call(args=[_, ast.Constant(value=str() as word), *_]) if word in lack.words:
-                if last_name(node.func) in _PROBES:
-                    return f"the file probes for it at line {node.lineno}"
-            case _:
-                continue
-    return ""
-
-
 def _judged(  # noqa: PLR0911  (one answer a reason)
     study: Study, lack: Lack, subject: Served
 ) -> _Judgement:
     guard = guarded(study, lack)
     if guard:
         return _Judgement(severity=Severity.GUARDED, because=f" ({guard})")
-    if _function(lack.context) is None:
+    if outermost(lack.context.scope) is None:
         return _of_module(study, lack, subject)
     outer = _broken(study, lack)
     if outer is not None:
         return _of_module(study, outer, subject)
-    if lane := _lane_closed(study, lack):
+    if lane := lane_closed(study, lack):
         return _Judgement(severity=Severity.DOWNGRADE, because=f"; {lane}")
-    if refusal := _refused(study, lack):
+    if refusal := refused(study, lack):
         owner, test = refusal
         return _Judgement(
             severity=Severity.OPT_IN,
@@ -163,7 +114,7 @@ def _judged(  # noqa: PLR0911  (one answer a reason)
             when=f"{owner} is made although {test} is False",
             applies=Applies.UNKNOWN,
         )
-    if isinstance(lack.what, Absent) and (probe := _foreseen(study, lack.what)):
+    if isinstance(lack.what, Absent) and (probe := foreseen(study, lack.what)):
         return _Judgement(
             severity=Severity.OPT_IN,
             because=f"; {probe}() is False on this build",
@@ -287,7 +238,7 @@ def _on_path(study: Study, lack: Lack, subject: Served) -> _Judgement:
     if applies is Applies.UNKNOWN and (others := study.loads.for_others(lack.module.name, subject)):
         applies = Applies.NO
         said = [f"model {' or '.join(others[:_MOST_SHOWN])}, whose files alone lead here"]
-    open_gate = _fail_open(study, lack)
+    open_gate = fail_open(study, lack)
     return _Judgement(
         severity=Severity.OPT_IN if opt_in else Severity.PATH,
         because=f"; {open_gate}" if open_gate else "",
@@ -319,82 +270,13 @@ def _architectures(subject: Served) -> tuple[str, ...]:
     return tuple(one for one in named if isinstance(one, str)) if isinstance(named, list) else ()
 
 
-def _fail_open(study: Study, lack: Lack) -> str:
-    """Name a gate on the way, or in the file, that checks the callee's name and not what the call passes."""
-    if not isinstance(lack.what, Misfit):
-        return ""
-    callee = lack.what.callee.qualname.split(".")[0]
-    scope = study.world.scope(lack.module.name)
-    for node in nodes_of(lack.module.tree) if scope else ():
-        if isinstance(node, ast.Call) and _ASKS.search(last_name(node.func)) and scope:
-            value = study.world.in_scope(scope, last_name(node.func))
-            if isinstance(value, FunctionValue) and callee in study.gates.words(node, scope):
-                return (
-                    f"the gate {last_name(node.func)} ({value.definition.place()}) looks only whether {callee} is there"
-                )
-    return ""
-
-
 def _broken(study: Study, lack: Lack) -> Lack | None:
     """Find what breaks the import of the file: then nothing in it runs."""
     for one in study.lacks:
-        if one.module is lack.module and _function(one.context) is None and not guarded(study, one):
+        if one.module is lack.module and outermost(one.context.scope) is None and not guarded(study, one):
             return one
-    return None
-
-
-def _lane_closed(study: Study, lack: Lack) -> str:
-    """Look whether the class says by itself that it cannot serve on this build: then another one is chosen."""
-    owner = lack.context.scope.owner
-    body = owner.node.body if owner and owner.node else []
-    for method in body:
-        if isinstance(method, FUNCTIONS) and owner and _ASKS.search(method.name) and not is_constant(method):
-            definition = owner.inner(method).definition()
-            if definition and study.gates.function(FunctionValue(definition)) is False:
-                return f"{owner.qualname}.{method.name} is False on this build, so that another lane is taken"
-    return ""
-
-
-def _refused(study: Study, lack: Lack) -> tuple[str, str] | None:
-    """Name the class around a line whose constructor asks for something that this build lacks, and what it asks."""
-    owner = lack.context.scope.owner
-    body = owner.node.body if owner and owner.node else []
-    made = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
-    for statement in made[0].body if made and owner else []:
-        match statement:
-            case ast.Assert(test=test):
-                wanted_to_hold, asked = True, test
-            case ast.If(test=test, body=[*_, ast.Raise()]):
-                wanted_to_hold, asked = False, test
-            case _:
-                continue
-        answer = study.gates.truth(asked, owner.inner(made[0]), {}) if owner else None
-        if owner and answer is not None and answer != wanted_to_hold:
-            return owner.qualname, _short(asked if wanted_to_hold else ast.UnaryOp(op=ast.Not(), operand=asked))
-    return None
-
-
-def _foreseen(study: Study, absent: Absent) -> str:
-    """Name a probe of the engine that is false because of the very thing."""
-    for lane in study.lanes:
-        if (lane.lost.owner, lane.lost.name) == (absent.owner, absent.name):
-            return lane.probe.qualname
-    return ""
-
-
-def _function(context: Context) -> ast.AST | None:
-    at = context.scope
-    while at is not None and at.node is not None:
-        if isinstance(at.node, FUNCTIONS):
-            return at.node
-        at = at.around  # type: ignore[assignment]  # ends at the module, whose node is None
     return None
 
 
 def _asked_module(lack: Lack) -> str:
     return lack.what.callee.module.name if isinstance(lack.what, Misfit) else lack.what.owner
-
-
-def _short(test: ast.expr) -> str:
-    text = " ".join(ast.unparse(test).split())
-    return text if len(text) <= 60 else f"{text[:60]}..."  # noqa: PLR2004  (fits a line)

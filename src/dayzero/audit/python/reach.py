@@ -12,8 +12,8 @@ from dayzero.audit.python.approach import Calls, outermost
 from dayzero.audit.python.bindings import FUNCTIONS, Definer, bindings
 from dayzero.audit.python.context import Condition, caught_by
 from dayzero.audit.python.scope import Scope
-from dayzero.audit.python.world import World, import_source
-from dayzero.audit.python_source import Module, last_name, nodes_of, statements_of
+from dayzero.audit.python.world import World
+from dayzero.audit.python_source import Module, import_source, last_name, nodes_of, statements_of
 from dayzero.core.verdict import Place
 
 _MOST_MODULES = 400
@@ -187,7 +187,7 @@ class Reach:
             parsed = self._parse(name) if name != module and name in self._from_start() else None
             if parsed is None:
                 continue
-            for one in bindings(_unfolded(parsed.tree.body)):
+            for one in bindings(_unfolded(parsed.tree.body), walrus=False):
                 if (
                     one.always
                     and not one.tried

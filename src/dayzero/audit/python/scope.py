@@ -1,11 +1,13 @@
 """Where a name is looked up: the functions around it from the inside out, then its module."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dayzero.audit.python.bindings import Binding, Definer, Function, by_name
+from dayzero.audit.folded import Text
+from dayzero.audit.python.bindings import FUNCTIONS, Binding, Definer, Function, by_name
+from dayzero.audit.python.bound import assigned, declared
 from dayzero.audit.python.rests import Kept
 from dayzero.audit.python.values import Value
 from dayzero.audit.python_source import Definition, Module, statements_of
@@ -16,17 +18,46 @@ class Names:
 
     Args:
         body: The statements.
+        definer: The function or class whose body it is; ``None`` for a module.
+        text: The file's text, where that is at hand: what holds no ``:=`` need not be searched for one.
     """
 
-    def __init__(self, body: list[ast.stmt]) -> None:
+    def __init__(self, body: list[ast.stmt], definer: Definer | None = None, text: Text | None = None) -> None:
         self._body = body
+        self._definer = definer
+        self._text = text
         self.answers: Kept[str, Value | None] = {}
         self.inside: dict[int, Scope] = {}
 
     @cached_property
     def found(self) -> dict[str, tuple[Binding, ...]]:
         """Each name and the statements that bind it."""
-        return dict(by_name(self._body))
+        return dict(by_name(self._body, self._definer, walrus=self._may_hold_walrus()))
+
+    def _may_hold_walrus(self) -> bool:
+        own, text = self._definer, self._text
+        if text is None:
+            return True
+        return b":=" in (text.content if own is None else text.lines(own.lineno, own.end_lineno or own.lineno))
+
+    def parameter(self, name: str) -> ast.arg | None:
+        """Give the parameter of that name."""
+        if not isinstance(self._definer, FUNCTIONS):
+            return None
+        args = self._definer.args
+        every = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
+        return next((one for one in every if one is not None and one.arg == name), None)
+
+    def given(self, name: str) -> tuple[Binding, ...]:
+        """Give the statements one of which gave a name its value, if anybody reads it; none where the caller may have given it."""
+        found = tuple(one for one in self.found.get(name, ()) if not one.declares)
+        passed = self.parameter(name) is not None and not any(one.always for one in found)
+        return () if passed else found
+
+    def single(self, name: str) -> Binding | None:
+        """Give the one statement that gives a name its value; ``None`` where several do, or the caller may."""
+        found = self.given(name)
+        return found[0] if len(found) == 1 and self.parameter(name) is None else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +80,7 @@ class Scope:
         """Step into a function or class that stands in this scope."""
         inside = self.names.inside
         if id(node) not in inside:
-            inside[id(node)] = Scope(self.module, node, self, Names(node.body))
+            inside[id(node)] = Scope(self.module, node, self, Names(node.body, node, self.module.text))
         return inside[id(node)]
 
     def forget(self) -> None:
@@ -64,7 +95,7 @@ class Scope:
     @property
     def function(self) -> Function | None:
         """The function that this is."""
-        return self.node if isinstance(self.node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+        return self.node if isinstance(self.node, FUNCTIONS) else None
 
     @property
     def owner(self) -> "Scope | None":
@@ -82,39 +113,38 @@ class Scope:
         outer = self.around.qualname
         return f"{outer}.{self.node.name}" if outer else self.node.name
 
+    def binder(self, name: str) -> "Scope | None":
+        """Find the scope that binds a name that is read here, if one does; what a class binds, its methods do not see."""
+        at: Scope | None = self
+        while at is not None:
+            seen = at is self or not isinstance(at.node, ast.ClassDef)
+            if seen and (name in at.names.found or at.names.parameter(name) is not None):
+                return at
+            at = at.around
+        return None
+
     def definition(self) -> Definition | None:
         """Give it as a definition; ``None`` for the module."""
         return Definition(module=self.module, qualname=self.qualname, node=self.node) if self.node else None
 
 
+def module_scope(module: Module) -> Scope:
+    """Give the scope that a module makes."""
+    return Scope(module, None, None, Names(module.tree.body, text=module.text))
+
+
 def assigned_to_self(scope: Scope) -> Mapping[str, tuple[tuple[ast.expr | None, Scope], ...]]:
-    """Give what the methods of a class assign to ``self``: each expression, ``None`` where it is unpacked, and its scope."""
+    """Give what the methods of a class assign to ``self``: each expression, ``None`` where its text shows none, and its scope."""
     found: dict[str, list[tuple[ast.expr | None, Scope]]] = {}
     body = scope.node.body if scope.node else []
-    for method in (child for child in body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)):
+    for method in (child for child in body if isinstance(child, FUNCTIONS)):
         inner = scope.inner(method)
         for node in statements_of(method):
-            match node:
-                case ast.Assign(targets=targets, value=given):
-                    value: ast.expr | None = given
-                case ast.AnnAssign(target=single, value=value):
-                    targets = [single]
-                case ast.AugAssign(target=single):
-                    targets, value = [single], None
-                case _:
-                    continue
-            for target in targets:
-                for part, plain in _parts(target):
-                    match part:
-                        case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
-                            found.setdefault(name, []).append((value if plain else None, inner))
-                        case _:
-                            continue
+            only = declared(node)
+            for target, value in assigned(node) if only is None else ((only, None),):
+                match target:
+                    case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+                        found.setdefault(name, []).append((value, inner))
+                    case _:
+                        continue
     return {name: tuple(group) for name, group in found.items()}
-
-
-def _parts(target: ast.expr) -> Iterator[tuple[ast.expr, bool]]:
-    if isinstance(target, ast.Tuple | ast.List):
-        yield from ((one, False) for one in target.elts)
-    else:
-        yield target, True

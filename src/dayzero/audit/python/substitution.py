@@ -1,8 +1,8 @@
-"""Put in what names stand for in an expression, and what each round of a loop gives them."""
+"""Put in what names stand for in an expression, and what binding them anew makes of that."""
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from dayzero.audit.python_source import nodes_of
@@ -18,15 +18,14 @@ def substituted(node: ast.expr, names: Names) -> ast.expr:
     return closed
 
 
-def unpacked(target: ast.expr, element: ast.expr) -> dict[str, ast.expr]:
-    """Give what the names of a target stand for where an element is assigned to it."""
-    match target, element:
-        case ast.Name(id=name), _:
-            return {name: element}
-        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-            return {one.id: value for one, value in zip(targets, values, strict=True) if isinstance(one, ast.Name)}
-        case _:
-            return {}
+def rebound(names: Names, bound: Iterable[tuple[str, ast.expr | None]]) -> dict[str, ast.expr]:
+    """Give what names stand for after some are bound anew; one whose value is not shown stands for nothing that is known."""
+    known = dict(names)
+    for name, value in bound:
+        known.pop(name, None)
+        if value is not None:
+            known[name] = substituted(value, names)
+    return known
 
 
 class _Substitute(ast.NodeTransformer):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeGuard
 
 from dayzero.audit.python.bindings import FUNCTIONS, Definer
+from dayzero.audit.python.bound import assigned
 from dayzero.audit.python.context import Condition, Context, caught_by, exclude, leaves, suppressed
 from dayzero.audit.python.evaluate import value_of
 from dayzero.audit.python.lack import Keyword, Lack
@@ -24,11 +25,12 @@ from dayzero.audit.python.values import (
     home_of,
     only_promised,
 )
-from dayzero.audit.python.world import World, import_source
-from dayzero.audit.python_source import Module, last_name, nodes_of, statements_of
+from dayzero.audit.python.world import World
+from dayzero.audit.python_source import Module, import_source, last_name, nodes_of, statements_of
 
 _STORED = re.compile(rb"\.([A-Za-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
 _IGNORED = re.compile(r"#\s*(?:type|pyright|ty):\s*ignore\b")
+_TAKES = {"pop", "popitem", "setdefault", "clear"}
 _PROBES = {"hasattr", "getattr", "find_spec", "supports_kw", "signature"}
 
 
@@ -239,11 +241,11 @@ class Survey:
     def _ways(self, node: ast.Call, context: Context) -> list[tuple[Value, Context]]:
         """Give what is called; where branches before it choose that, each choice with what stands around it."""
         scope = context.scope
-        bound = scope.names.found.get(node.func.id, ()) if isinstance(node.func, ast.Name) and scope.function else ()
+        bound = scope.names.given(node.func.id) if isinstance(node.func, ast.Name) and scope.function else ()
         chosen = [
-            (value_of(self.world, scope, one.statement.value), self._contexts[id(one.statement)])
+            (value_of(self.world, scope, one.value), self._contexts[id(one.statement)])
             for one in bound
-            if isinstance(one.statement, ast.Assign) and id(one.statement) in self._contexts
+            if one.value is not None and id(one.statement) in self._contexts
         ]
         ways = [(value, way) for value, way in chosen if not exclude(way, context)]
         return ways if len(bound) == len(chosen) > 1 and ways else [(self._callee(node, context), context)]
@@ -300,15 +302,15 @@ class Survey:
         return found
 
     def _built(self, name: str, scope: Scope) -> list[Keyword] | None:
-        statements = [one.statement for one in scope.names.found.get(name, ())]
-        assigned = [one for one in statements if isinstance(one, ast.Assign | ast.AnnAssign)]
-        if not assigned or len(assigned) != len(statements):
+        given = scope.names.given(name)
+        if not given:
             return None
         found: list[Keyword] = []
-        for one in assigned:
-            if id(one) not in self._contexts:
+        for one in given:
+            context = self._contexts.get(id(one.statement))
+            if context is None:
                 continue  # it stands after the call
-            entries = self._entries(one.value, self._contexts.get(id(one), Context(scope))) if one.value else None
+            entries = self._entries(one.value, context) if one.value is not None else None
             if entries is None:
                 return None
             found += entries
@@ -318,16 +320,21 @@ class Survey:
     def _added(self, name: str, scope: Scope) -> list[Keyword] | None:
         found: list[Keyword] = []
         for node in nodes_of(scope.node) if scope.node else ():
+            for key in _put(node, name) if isinstance(node, ast.stmt) else ():
+                if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                    return None
+                found.append(Keyword(key.value, self._contexts.get(id(node), Context(scope)), key.lineno))
             match node:
-                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=owner), slice=key)]) if owner == name:
-                    if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-                        return None
-                    found.append(Keyword(key.value, self._contexts.get(id(node), Context(scope)), node.lineno))
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="update")) if owner == name:
                     if node.args or any(one.arg is None for one in node.keywords):
                         return None
                     found += [Keyword(one.arg or "", self._around(node, scope), node.lineno) for one in node.keywords]
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="pop" | "setdefault")) if owner == name:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=word)) if (owner, word in _TAKES) == (
+                    name,
+                    True,
+                ):
+                    return None
+                case ast.Subscript(value=ast.Name(id=owner), ctx=ast.Del()) if owner == name:
                     return None
                 case _:
                     continue
@@ -348,6 +355,16 @@ class Survey:
 def _disowned(module: Module, node: ast.Attribute) -> bool:
     """Say whether the author tells the type checker not to look: what is promised of the object is not all that it has."""
     return any(_IGNORED.search(module.text.line(line)) for line in {node.lineno, node.end_lineno or node.lineno})
+
+
+def _put(node: ast.stmt, name: str) -> Iterator[ast.expr]:
+    """Give each key under which a statement puts something into what a name stands for."""
+    for target, _ in assigned(node):
+        match target:
+            case ast.Subscript(value=ast.Name(id=owner), slice=key) if owner == name:
+                yield key
+            case _:
+                continue
 
 
 def _all_of(test: ast.expr) -> Iterator[ast.expr]:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from dayzero.audit.extensions import Extension, extensions, loaded_by
 from dayzero.audit.finding import Applies, Finding, Severity
 from dayzero.audit.installed import Installed
+from dayzero.audit.python.bound import bound_by
 from dayzero.audit.python.conditions import Served
 from dayzero.audit.python.context import Context
 from dayzero.audit.python.importers import Site, import_sites
 from dayzero.audit.python.judge import judge
 from dayzero.audit.python.lack import Lack
-from dayzero.audit.python.scope import Names, Scope
+from dayzero.audit.python.scope import module_scope
 from dayzero.audit.python.study import Study, engine_study
 from dayzero.audit.python.values import Absent
-from dayzero.audit.python.world import import_source
-from dayzero.audit.python_source import Module, last_name, nodes_of
+from dayzero.audit.python_source import Module, import_source, last_name, nodes_of
 
 _MOST_PACKAGES = 2  # an extension's own package, and the one above it
 
@@ -115,11 +115,12 @@ def _flags(module: Module, site: Site) -> frozenset[str]:
 
 
 def _denied(node: ast.stmt) -> Iterator[str]:
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=None | False)):
-            yield name
-        case _:
-            return
+    for name, value in bound_by(node):
+        match value:
+            case ast.Constant(value=None | False):
+                yield name
+            case _:
+                continue
 
 
 def _raised(study: Study, module: Module, flags: frozenset[str]) -> Iterator[tuple[Site, str]]:
@@ -133,7 +134,7 @@ def _raised(study: Study, module: Module, flags: frozenset[str]) -> Iterator[tup
         parsed = python.parsed(name)
         if not isinstance(parsed, Module) or not (parsed is module or _takes_from(parsed, module.name)):
             continue
-        scope = Scope(parsed, None, None, Names(parsed.tree.body))
+        scope = module_scope(parsed)
         for node in parsed.tree.body:
             match node:
                 case ast.If(test=test, body=[ast.Raise(exc=error) as raised]):

@@ -13,7 +13,7 @@ from dayzero.audit.python.classes import EMPTY_BASES, doubt, members
 from dayzero.audit.python.evaluate import annotated, value_of
 from dayzero.audit.python.heirs import Heirs
 from dayzero.audit.python.rests import Kept, Rests
-from dayzero.audit.python.scope import Names, Scope, assigned_to_self
+from dayzero.audit.python.scope import Names, Scope, assigned_to_self, module_scope
 from dayzero.audit.python.values import (
     Absent,
     Choice,
@@ -25,13 +25,14 @@ from dayzero.audit.python.values import (
     Value,
     choice,
 )
-from dayzero.audit.python_source import Definition, Module, last_name, statements_of
+from dayzero.audit.python_source import Definition, Module, import_source, last_name, statements_of
 from dayzero.core.verdict import Place
 
 _MOST_BASES = 16
 _MOST_BINDINGS = 8
 _FILLS_ITSELF = re.compile(rb"sys\.modules\[|globals\(\)|\bvars\(\)")
 _LOADS_ITSELF = re.compile(rb"sys\.modules\[|sys\.meta_path|__path__\s*=|__path__\.")
+_HANDS_ON = re.compile(rb"\bglobal ([\w, ]+)")
 _UNBOUND = {"staticmethod"}
 _READ = {"property", "cached_property"}
 
@@ -70,8 +71,7 @@ class World:
         if module not in self._scopes:
             silent = module.split(".", 1)[0] in self._askers and module not in self._speaking
             parsed = None if silent or module not in self.python.modules else self.python.parsed(module)
-            found = Scope(parsed, None, None, Names(parsed.tree.body)) if isinstance(parsed, Module) else None
-            self._scopes[module] = found
+            self._scopes[module] = module_scope(parsed) if isinstance(parsed, Module) else None
         return self._scopes[module]
 
     def settle(self) -> None:
@@ -122,7 +122,7 @@ class World:
 
     def _bound(self, scope: Scope, name: str) -> Value | None:
         bound = scope.names.found.get(name, ())
-        parameter = _parameter(scope.function, name) if scope.function else None
+        parameter = scope.names.parameter(name)
         if not bound and parameter is None:
             return None
         given = (self._parameter_value(parameter, scope, name),) if parameter else ()
@@ -187,6 +187,11 @@ class World:
         top = module.split(".", 1)[0]
         return any(True for _ in self.python.holding(word.encode(), below=top))
 
+    def sets_later(self, module: str, name: str) -> bool:
+        """Say whether a function of a module sets one of its names while it runs."""
+        handed_on = _HANDS_ON.findall(self.python.read(module))
+        return any(name.encode() in re.split(rb"[, ]+", one) for one in handed_on)
+
     def _may_derive(self, definition: Definition, name: str) -> bool:
         """Say whether an object of a class may be of a derived one that has more: one of its library's, or of an asker's."""
         module, last = definition.module.name, definition.qualname.rpartition(".")[2]
@@ -231,7 +236,7 @@ class World:
         if _implicit(name):
             return Opaque()
         module = scope.module
-        if _FILLS_ITSELF.search(self.python.read(module.name)):
+        if _FILLS_ITSELF.search(self.python.read(module.name)) or self.sets_later(module.name, name):
             return Opaque()
         for lazy in scope.names.found.get("__getattr__", ()):
             if not _refuses(lazy.statement) or self.spelled(module.name, name):
@@ -241,9 +246,7 @@ class World:
     def _all(self, found: tuple[Binding, ...], scope: Scope) -> Value:
         return choice(tuple(self._one(binding, scope) for binding in found[-_MOST_BINDINGS:]))
 
-    def _one(  # noqa: PLR0911  (one answer a kind of statement)
-        self, binding: Binding, scope: Scope
-    ) -> Value:
+    def _one(self, binding: Binding, scope: Scope) -> Value:
         match binding.statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef() as node:
                 return FunctionValue(_definition(scope, node))
@@ -254,12 +257,11 @@ class World:
             case ast.ImportFrom(names=names) as node:
                 original = next((one.name for one in names if (one.asname or one.name) == binding.name), binding.name)
                 return self.imported_from(_source(node, scope.module), original, scope.module.place(node.lineno))
-            case ast.Assign(targets=[ast.Name()], value=value):
-                return value_of(self, scope, value)
-            case ast.AnnAssign(target=ast.Name(), annotation=annotation, value=value):
+            case ast.AnnAssign(annotation=annotation, value=value):
                 return choice((annotated(self, annotation, scope), *((value_of(self, scope, value),) if value else ())))
             case _:
-                return Opaque()
+                value = binding.value
+                return value_of(self, scope, value) if value is not None else Opaque()
 
     def imported_from(self, source: str, name: str, place: Place) -> Value:
         """Say what ``from source import name`` gives."""
@@ -282,7 +284,7 @@ class World:
                 return ClassValue(owner) if name in {"cls", "mcs"} else Instance(owner)
         if parameter.annotation is None:
             return Opaque()
-        return annotated(self, parameter.annotation, scope)
+        return annotated(self, parameter.annotation, outer or scope)
 
     def _find_member(self, definition: Definition, name: str) -> Value:
         own = definition.module.name.split(".", 1)[0] in self._askers
@@ -360,22 +362,6 @@ def _definition(scope: Scope, node: ast.FunctionDef | ast.AsyncFunctionDef | ast
 
 def _source(node: ast.stmt, module: Module) -> str:
     return import_source(node, module) if isinstance(node, ast.ImportFrom) else ""
-
-
-def import_source(node: ast.ImportFrom, module: Module) -> str:
-    """Name the module that a ``from`` statement asks, relative ones too."""
-    if not node.level:
-        return node.module or ""
-    parts = module.name.split(".")
-    up = node.level - (1 if module.file.endswith("__init__.py") else 0)
-    parts = parts[: len(parts) - up] if up else parts
-    return ".".join((*parts, *((node.module,) if node.module else ())))
-
-
-def _parameter(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.arg | None:
-    arguments = function.args
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
-    return next((one for one in every if one is not None and one.arg == name), None)
 
 
 def _above(name: str) -> Iterator[str]:

@@ -12,8 +12,8 @@ from dayzero.audit.python.bindings import bindings
 from dayzero.audit.python.reach import Reach, Startup
 from dayzero.audit.python.study import engine_study
 from dayzero.audit.python.values import Absent, Value
-from dayzero.audit.python.world import World, import_source
-from dayzero.audit.python_source import Module
+from dayzero.audit.python.world import World
+from dayzero.audit.python_source import Module, import_source
 from dayzero.audit.requirements import asked_by
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place

@@ -17,8 +17,7 @@ from dayzero.audit.python.context import caught_by
 from dayzero.audit.python.library_version import library_of
 from dayzero.audit.python.reach import startup_of
 from dayzero.audit.python.study import engine_study
-from dayzero.audit.python.world import import_source
-from dayzero.audit.python_source import Module, last_name, statements_of
+from dayzero.audit.python_source import Module, import_source, last_name, statements_of
 from dayzero.audit.requirements import asked_by
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place

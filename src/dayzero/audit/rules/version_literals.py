@@ -7,6 +7,7 @@ from typing import Final
 
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.installed import Distribution, Installed, once
+from dayzero.audit.python.bound import bound_by
 from dayzero.audit.python.library_version import library_of
 from dayzero.audit.python_source import Module, statements_of
 from dayzero.audit.rules import Subject
@@ -53,10 +54,11 @@ def _in_scope(rule: str, installed: Installed, module: Module, scope: ast.AST) -
     known: dict[str, Distribution] = {}
     for node in _own(scope):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                library = library_of(installed, known, value)
-                if library is not None:
-                    known[name] = library
+            case ast.Assign() | ast.AnnAssign():
+                for name, value in bound_by(node):
+                    library = library_of(installed, known, value) if value is not None else None
+                    if library is not None:
+                        known[name] = library
             case ast.If(test=test):
                 for library, literal in _demanded(installed, known, test):
                     if library.version.split("+")[0] != literal.removeprefix("v"):

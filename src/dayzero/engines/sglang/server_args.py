@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dayzero.audit.installed import PythonFiles
-from dayzero.audit.python_source import Module, last_name
+from dayzero.audit.python.bound import assigned, names_in
+from dayzero.audit.python_source import Module, last_name, statements_of
 from dayzero.core.errors import InputError
 from dayzero.core.verdict import Place
 
@@ -130,9 +131,7 @@ def _added(python: PythonFiles, module: Module, builder: ast.FunctionDef) -> Ite
 def _local(builder: ast.FunctionDef, node: ast.expr | None) -> ast.expr | None:
     """Give what a name is bound to in the function, once; the expression itself otherwise."""
     name = node.id if isinstance(node, ast.Name) else ""
-    bound = [
-        found for one in ast.walk(builder) if isinstance(one, ast.Assign) and (found := _bound(one, name)) is not None
-    ]
+    bound = [found for one in statements_of(builder) if (found := _bound(one, name)) is not None]
     return bound[0] if name and len(bound) == 1 else node
 
 
@@ -210,14 +209,8 @@ def _sources(module: Module, name: str) -> Iterator[str]:
             yield node.module or ""
 
 
-def _bound(node: ast.stmt, name: str) -> ast.expr | None:
-    match node:
-        case ast.Assign(targets=[ast.Name(id=own)], value=value) if own == name:
-            return value
-        case ast.AnnAssign(target=ast.Name(id=own), value=value) if own == name:
-            return value
-        case _:
-            return None
+def _bound(node: ast.AST, name: str) -> ast.expr | None:
+    return next((value for own, value in names_in(assigned(node)) if own == name), None)
 
 
 def _constant(python: PythonFiles, module: Module, name: str) -> tuple[str, ...]:

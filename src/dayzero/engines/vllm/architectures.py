@@ -6,6 +6,7 @@ from typing import Final
 
 from dayzero.audit.model import Facts, FactTable, Unread
 from dayzero.audit.ports import BuildFiles
+from dayzero.audit.python.bound import bound_by
 from dayzero.audit.python_source import nodes_of
 from dayzero.engines.vllm.source import Source, UnreadableError, parse, simple_name, text_of
 
@@ -52,11 +53,7 @@ def _tables(source: Source) -> dict[str, ast.Dict]:
     """Collect the dict displays that the module binds to a name."""
     tables: dict[str, ast.Dict] = {}
     for node in source.tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as table):
-                tables[name] = table
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict() as table):
-                tables[name] = table
+        tables |= {name: value for name, value in bound_by(node) if isinstance(value, ast.Dict)}
     return tables
 
 

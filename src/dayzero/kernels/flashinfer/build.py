@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dayzero.audit.installed import Installed
 from dayzero.audit.ports import BuildFiles
+from dayzero.audit.python.bound import bound_by
 from dayzero.audit.python_source import Module
 from dayzero.core.verdict import Place
 
@@ -129,17 +130,11 @@ def _class_table(installed: Installed, name: str, home: str = "") -> Table | Non
 
 
 def _literals(node: ast.ClassDef) -> Iterator[tuple[str, object]]:
-    for one in node.body:
-        match one:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
-                try:
-                    yield name, ast.literal_eval(value)
-                except ValueError:
-                    continue
-            case _:
+    for name, value in (pair for one in node.body for pair in bound_by(one)):
+        if value is not None:
+            try:
+                yield name, ast.literal_eval(value)
+            except ValueError:
                 continue
 
 

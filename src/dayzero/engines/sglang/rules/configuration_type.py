@@ -8,6 +8,7 @@ from dayzero.audit.configuration_types import QUESTION, model_type_of, undeclare
 from dayzero.audit.configuration_types import RULE as RULE_ID
 from dayzero.audit.finding import Finding, NotChecked
 from dayzero.audit.installed import PythonFiles
+from dayzero.audit.python.bound import assigned
 from dayzero.audit.python_source import Module, last_name
 from dayzero.audit.rules import Subject
 from dayzero.core.verdict import Place
@@ -40,13 +41,9 @@ def _table(python: PythonFiles) -> Place | None:
     for name in python.holding(_TABLE.encode(), below=_BELOW):
         module = python.parsed(name)
         for node in module.tree.body if isinstance(module, Module) else ():
-            if isinstance(node, ast.Assign | ast.AnnAssign) and _TABLE in map(last_name, _targets(node)):
+            if any(last_name(target) == _TABLE for target, value in assigned(node) if value is not None):
                 return module.place(node.lineno) if isinstance(module, Module) else None
     return None
-
-
-def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def declares(python: PythonFiles, model_type: str) -> bool:
@@ -54,21 +51,19 @@ def declares(python: PythonFiles, model_type: str) -> bool:
     for name in python.holding(f'"{model_type}"'.encode(), f"'{model_type}'".encode(), below=_BELOW):
         module = python.parsed(name)
         for node in ast.walk(module.tree) if isinstance(module, Module) else ():
-            match node:
-                case ast.Assign(targets=targets, value=ast.Constant(value=text)) if text == model_type:
-                    if "model_type" in map(last_name, targets):
-                        return True
-                case ast.AnnAssign(target=target, value=ast.Constant(value=text)) if text == model_type:
-                    if last_name(target) == "model_type":
-                        return True
-                case ast.Assign(targets=[ast.Subscript(value=table, slice=ast.Constant(value=text))]) if (
-                    text == model_type
-                ):
-                    if last_name(table) == _TABLE:
-                        return True
-                case _:
-                    continue
+            if any(_names(model_type, target, value) for target, value in assigned(node)):
+                return True
     return False
+
+
+def _names(model_type: str, target: ast.expr, value: ast.expr | None) -> bool:
+    match target, value:
+        case _, ast.Constant(value=text) if text == model_type and last_name(target) == "model_type":
+            return True
+        case ast.Subscript(value=table, slice=ast.Constant(value=text)), _ if text == model_type:
+            return last_name(table) == _TABLE
+        case _:
+            return False
 
 
 RULE: Final = SglangConfigurationType()

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dayzero.audit.configuration_classes import configuration_of
-from dayzero.audit.python_source import Module
+from dayzero.audit.python_source import Module, import_source
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.expressions import shown
-from dayzero.engines.vllm.capabilities.names import imported_from
 from dayzero.engines.vllm.capabilities.situation import Situation, dtype
 from dayzero.engines.vllm.capabilities.tables import ATTENTION_ENUM, attention_registry
 from dayzero.engines.vllm.capabilities.values import (
@@ -281,7 +280,7 @@ def missing_import(made: Situation, module: Module) -> str:
 def _imports(module: Module, node: ast.stmt) -> Iterator[tuple[str, str]]:
     match node:
         case ast.ImportFrom(names=names):
-            yield from ((imported_from(module, node), one.name) for one in names)
+            yield from ((import_source(node, module), one.name) for one in names)
         case ast.Import(names=names):
             yield from ((one.name, "") for one in names)
         case _:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from dayzero.audit.python_source import Module, last_name, nodes_of
+from dayzero.audit.python_source import Module, import_source, last_name, nodes_of
 from dayzero.engines.vllm.capabilities.calls import Calls
 from dayzero.engines.vllm.capabilities.expressions import Frame, shown
-from dayzero.engines.vllm.capabilities.names import Binding, imported_from
+from dayzero.engines.vllm.capabilities.names import Binding
 from dayzero.engines.vllm.capabilities.values import (
     Function,
     Klass,
@@ -277,7 +277,7 @@ class Machine(Calls):
     def _import(self, step: ast.Import | ast.ImportFrom, frame: Frame) -> None:
         for one in step.names:
             if isinstance(step, ast.ImportFrom):
-                value = self.from_module(imported_from(frame.module, step), one.name)
+                value = self.from_module(import_source(step, frame.module), one.name)
                 frame.names[one.asname or one.name] = value
             else:
                 module = self.program.imported(one.name)

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dayzero.audit.python_source import Module
+from dayzero.audit.python.bindings import bound_once_run
+from dayzero.audit.python_source import Module, import_source
 
 Guard: TypeAlias = tuple[ast.expr, bool]
 
@@ -38,51 +39,13 @@ class Names:
 def names_of(module: Module) -> Names:
     """Collect what a module's own statements bind, also under conditions."""
     found: dict[str, list[Binding]] = {}
-    stars = []
+    stars, walrus = [], b":=" in module.text.content
     for binding in _bindings(module.tree.body, ()):
         if isinstance(binding.node, ast.ImportFrom) and binding.node.names[0].name == "*":
-            stars.append(imported_from(module, binding.node))
-        for name in bound_by(binding.node):
+            stars.append(import_source(binding.node, module))
+        for name, _ in bound_once_run(binding.node, walrus=walrus):
             found.setdefault(name, []).append(binding)
     return Names({name: tuple(bindings) for name, bindings in found.items()}, tuple(stars))
-
-
-def imported_from(module: Module, node: ast.ImportFrom) -> str:
-    """Give the absolute name of the module that a ``from`` import names."""
-    if not node.level:
-        return node.module or ""
-    parts = module.name.split(".")
-    package = parts if module.file.endswith("/__init__.py") else parts[:-1]
-    kept = package[: len(package) - node.level + 1]
-    return ".".join([*kept, *([node.module] if node.module else [])])
-
-
-def bound_by(node: ast.stmt) -> Iterator[str]:
-    """Name what a statement binds."""
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=names):
-            yield from ((one.asname or one.name.split(".")[0]) for one in names)
-        case ast.ImportFrom(names=names):
-            yield from (one.asname or one.name for one in names)
-        case ast.Assign(targets=targets):
-            yield from (
-                inner.id
-                for one in targets
-                for inner in ast.walk(one)
-                if isinstance(inner, ast.Name) and _is_stored(inner)
-            )
-        case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is not None:
-            yield name
-        case ast.AugAssign(target=ast.Name(id=name)):
-            yield name
-        case _:
-            return
-
-
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def _bindings(

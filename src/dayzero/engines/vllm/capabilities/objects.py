@@ -4,10 +4,10 @@ import ast
 from abc import abstractmethod
 from collections.abc import Mapping
 
-from dayzero.audit.python_source import Module, last_name
+from dayzero.audit.python_source import Module, import_source, last_name
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.expressions import Expressions, Frame, shown
-from dayzero.engines.vllm.capabilities.names import Binding, imported_from
+from dayzero.engines.vllm.capabilities.names import Binding
 from dayzero.engines.vllm.capabilities.program import Constant, Program
 from dayzero.engines.vllm.capabilities.values import (
     Bound,
@@ -110,7 +110,7 @@ class Objects(Expressions):
                 return self.program.imported(one.name if one.asname else name)
             case ast.ImportFrom(names=names):
                 real = next(each.name for each in names if (each.asname or each.name) == name)
-                return self.from_module(imported_from(module, node), real)
+                return self.from_module(import_source(node, module), real)
             case ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(value=ast.expr() as value):
                 return self.evaluate(value, frame)
             case _:

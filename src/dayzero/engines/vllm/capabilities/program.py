@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dayzero.audit.installed import PythonFiles, PythonModule
-from dayzero.audit.python_source import Module, last_name
-from dayzero.engines.vllm.capabilities.names import Names, imported_from, names_of
+from dayzero.audit.python_source import Module, import_source, last_name
+from dayzero.engines.vllm.capabilities.names import Names, names_of
 from dayzero.engines.vllm.capabilities.values import External, Klass, ModuleRef, RaisedError
 
 # What is called in place of a name's own code: the positional and the keyword arguments come in.
@@ -119,7 +119,7 @@ class Program:
                 case ast.ClassDef():
                     return Klass(module, node)
                 case ast.ImportFrom(names=names) if depth:
-                    source = imported_from(module, node)
+                    source = import_source(node, module)
                     real = next(one.name for one in names if (one.asname or one.name) == name)
                     target = self.module(source)
                     return self.origin(target, real, depth - 1) if target else External(f"{source}.{real}")
@@ -153,7 +153,7 @@ class Program:
                 case ast.Import(names=names):
                     return next((self.module(one.name) for one in names if (one.asname or one.name) == name), None)
                 case ast.ImportFrom():
-                    return self.module(f"{imported_from(module, binding.node)}.{name}")
+                    return self.module(f"{import_source(binding.node, module)}.{name}")
                 case _:
                     continue
         return None

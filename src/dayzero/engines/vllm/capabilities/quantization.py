@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dayzero.audit.python.bound import bound_by
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.expressions import shown
 from dayzero.engines.vllm.capabilities.machine import Machine
@@ -68,7 +69,7 @@ def method(made: Situation, settings: Mapping[str, object] | None, asked: str) -
     module = made.machine.program.module(_PACKAGE)
     if module is None:
         return f"the build has no {_PACKAGE}"
-    table = next((node for node in module.tree.body if _binds(node) in {_TABLE, _TYPE}), None)
+    table = next((node for node in module.tree.body if _bound(node) & {_TABLE, _TYPE}), None)
     try:
         known = _registered(made, table)
         deprecated = made.machine.from_module(_PACKAGE, _DEPRECATED)
@@ -113,7 +114,7 @@ def _registered(made: Situation, table: ast.stmt | None) -> tuple[str, ...]:
             kept = made.machine.from_module(_PACKAGE, _TABLE)
             own = [str(one) for one in kept] if isinstance(kept, dict | list) else []
     names = (*own, *_added(made)) if own else ()
-    if isinstance(table, ast.Assign) and _binds(table) == _TYPE:
+    if isinstance(table, ast.Assign) and _TYPE in _bound(table):
         made.machine.program.facts[f"{_PACKAGE}:{_TABLE}"] = Constant(list(names))
     return names
 
@@ -133,12 +134,8 @@ def _added(made: Situation) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _binds(node: ast.stmt) -> str:
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return name
-        case _:
-            return ""
+def _bound(node: ast.stmt) -> set[str]:
+    return {name for name, _ in bound_by(node)}
 
 
 def _normalised(settings: Mapping[str, object]) -> dict[str, object]:

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from dayzero.audit.python.bound import bound_by
 from dayzero.audit.python_source import last_name
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.program import Program
@@ -174,12 +175,10 @@ def _own(klass: Klass, wanted: tuple[str, ...]) -> Iterator[Capability]:
         match node:
             case ast.FunctionDef(name=name) if name in wanted and not _is_abstract(node):
                 yield _method(node, place)
-            case ast.AnnAssign(target=ast.Name(id=name), value=value) if name in wanted and value is not None:
-                yield Capability(name, _value(value), is_code=False, body="", place=place)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in wanted:
-                yield Capability(name, _value(value), is_code=False, body="", place=place)
             case _:
-                continue
+                for name, value in bound_by(node):
+                    if name in wanted and value is not None:
+                        yield Capability(name, _value(value), is_code=False, body="", place=place)
 
 
 def _is_abstract(node: ast.FunctionDef) -> bool:

@@ -10,6 +10,7 @@ from dayzero.audit.finding import Finding, NotChecked
 from dayzero.audit.first_releases import first_release
 from dayzero.audit.model import FactTable
 from dayzero.audit.ports import BuildFiles
+from dayzero.audit.python.bound import bound_by
 from dayzero.audit.rules import Subject
 from dayzero.engines.vllm.architectures import REGISTRY, read_architectures
 from dayzero.engines.vllm.source import UnreadableError, parse
@@ -70,11 +71,8 @@ def _literal(files: BuildFiles, path: str, name: str) -> Iterator[tuple[str, str
     except UnreadableError:
         return
     for node in source.tree.body:
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=bound)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value)
-            ) if bound == name:
+        for bound, value in bound_by(node):
+            if bound == name and value is not None:
                 try:
                     table = ast.literal_eval(value)
                 except ValueError:
