@@ -73,7 +73,7 @@ def test_a_program_that_is_not_there_is_said(tmp_path):
 
 def test_an_older_log_is_never_overwritten(tmp_path):
     (tmp_path / "child.log").write_text("evidence")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(RemoteError, match=r"child\.log cannot be written: File exists"):
         start(tmp_path, "pass")
     assert (tmp_path / "child.log").read_text() == "evidence"
 

@@ -10,8 +10,6 @@ from typing import Final
 from dayzero.core.errors import RemoteError
 
 _OWN: Final = 8  # random bytes of a name that no other process has
-
-
 _REFUSED: Final = frozenset(
     (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
 )
