@@ -19,8 +19,6 @@ QUESTION = "Does the model's configuration have what the engine's code for the m
 _TYPE = "model_type"
 # Modules in which an engine changes configurations: a name that stands there in quotes may be one that it gives.
 _WHERE_GIVEN = re.compile(r"\.configs?\b|\.config$|hf_transformers|transformers_utils")
-
-
 # How many reads tell of which part they are, by how many of them every other part lacks at least.
 _TELLING = ((4, 2), (8, 1))
 # A configuration's class, and what of it is stored.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dayzero.audit.installed import Installed, PythonFiles
-from dayzero.audit.python_source import Module, import_source, last_name, nodes_of
+from dayzero.audit.python_source import Module, class_at_top, import_source, last_name, nodes_of
 from dayzero.audit.transformers_library import CONFIGURATIONS, GENERATED, MODELS, mapping
 from dayzero.core.verdict import Place
 
@@ -95,18 +95,14 @@ def _defining(python: PythonFiles, name: str) -> Iterator[tuple[Module, ast.Clas
     for one in python.holding(f"class {name}(".encode(), below=MODELS):
         module = python.parsed(one)
         if isinstance(module, Module) and not one.rpartition(".")[2].startswith("modular_"):
-            node = _top(module, name)
+            node = class_at_top(module, name)
             if node is not None:
                 yield module, node
 
 
-def _top(module: Module, name: str) -> ast.ClassDef | None:
-    return next((one for one in module.tree.body if isinstance(one, ast.ClassDef) and one.name == name), None)
-
-
 def _class(python: PythonFiles, module: Module, name: str, depth: int = 4) -> tuple[Module, ast.ClassDef] | None:
     """Find the class that a name of a module stands for, through imports and aliases."""
-    own = _top(module, name)
+    own = class_at_top(module, name)
     if own is not None:
         return module, own
     for node in module.tree.body if depth else ():

@@ -132,6 +132,11 @@ def definitions(module: Module) -> Iterator[Definition]:
             waiting.append((inner, child))
 
 
+def class_at_top(module: Module, name: str) -> ast.ClassDef | None:
+    """Give the class of that name among a module's own statements; ``None`` where there is none."""
+    return next((one for one in module.tree.body if isinstance(one, ast.ClassDef) and one.name == name), None)
+
+
 def class_named(builds: Sequence[BuildFiles], name: str, near: Module) -> Definition | None:
     """Find the one class of that name, in the module that speaks of it or else in all builds; ``None`` unless it is one."""
     here = Sources(modules=(near,), unread=()).definitions(name)

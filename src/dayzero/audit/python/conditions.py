@@ -143,18 +143,22 @@ def flags_apply(flags: tuple[str, ...], subject: Served) -> Applies:
     )
 
 
+def values_given(flags: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Give each flag of a command line with the word after it, or after its ``=``."""
+    words = [part for word in flags for part in word.split("=", 1)]
+    return ((flag, value) for flag, value in pairwise(words) if flag.startswith("--"))
+
+
 def chosen_by_flags(path: str, subject: Served) -> str:
     """Name the flag whose value is the name of a file, as one is that chooses a backend; ``""`` where none is."""
     name = _plain(path.rpartition("/")[2].removesuffix(".py"))
-    words = [part for word in subject.flags for part in word.split("=", 1)]
-    chosen = (pair for pair in pairwise(words) if pair[0].startswith("--") and _plain(pair[1]) == name)
+    chosen = (pair for pair in values_given(subject.flags) if _plain(pair[1]) == name)
     return " ".join(next(chosen, ()))
 
 
 def otherwise_chosen(conditions: Iterable[Condition], subject: Served) -> str:
     """Name the flag that gives a setting another value than a condition on the way asks for; ``""`` where none does."""
-    words = [part for word in subject.flags for part in word.split("=", 1)]
-    given = {_plain(flag): (flag, value) for flag, value in pairwise(words) if flag.startswith("--")}
+    given = {_plain(flag): (flag, value) for flag, value in values_given(subject.flags)}
     for one in conditions:
         match one.test:
             case ast.Compare(left=setting, ops=[ast.Eq()], comparators=[ast.Constant(value=str() as word)]) if (

@@ -8,7 +8,7 @@ from enum import Enum
 
 from dayzero.audit.installed import PythonFiles
 from dayzero.audit.python.context import caught_by
-from dayzero.audit.python_source import Module, import_source, last_name
+from dayzero.audit.python_source import Module, class_at_top, import_source, last_name
 from dayzero.core.verdict import Place
 
 WHOLE, TEXT = "", "text"
@@ -82,7 +82,7 @@ class ConfigurationReads:
             return
         self._seen.add(key)
         parsed = self.python.parsed(module)
-        node = _class(parsed, name) if isinstance(parsed, Module) else None
+        node = class_at_top(parsed, name) if isinstance(parsed, Module) else None
         if node is None or not isinstance(parsed, Module):
             return
         start = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
@@ -94,7 +94,7 @@ class ConfigurationReads:
 
     def _referred(self, module: Module, name: str, way: Way) -> None:
         """Follow a class that is named, where it stands below the engine's models."""
-        if _class(module, name) is not None:
+        if class_at_top(module, name) is not None:
             self._made(module.name, name, way)
             return
         for node in module.tree.body:
@@ -239,10 +239,6 @@ def looked_for(text: bytes, attribute: str) -> bool:
     """Say whether a file looks whether a configuration has an attribute, or has a value ready where it has not."""
     asks = rb"(?:hasattr|getattr)\(\s*[\w.\s]+,\s*[\"']" + re.escape(attribute.encode()) + rb"[\"']"
     return re.search(asks, text) is not None
-
-
-def _class(module: Module, name: str) -> ast.ClassDef | None:
-    return next((one for one in module.tree.body if isinstance(one, ast.ClassDef) and one.name == name), None)
 
 
 def _parameters(start: ast.FunctionDef, classes: Collection[str]) -> dict[str, str]:

@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final, TypeAlias
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -13,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from dayzero.audit.finding import Applies, Finding, NotChecked, Severity
 from dayzero.audit.installed import Distribution, Installed, PythonFiles, once
+from dayzero.audit.python.conditions import values_given
 from dayzero.audit.python.context import caught_by
 from dayzero.audit.python.library_version import library_of
 from dayzero.audit.python.reach import startup_of
@@ -303,8 +303,7 @@ def _answer(test: ast.expr, subject: Subject) -> bool | None:  # noqa: PLR0911  
 
 
 def _backend(subject: Subject, word: str) -> bool | None:
-    joined = " ".join(subject.flags).replace(f"{_BACKEND}=", f"{_BACKEND} ").split()
-    asked = [value for flag, value in pairwise(joined) if flag == _BACKEND]
+    asked = [value for flag, value in values_given(subject.flags) if flag == _BACKEND]
     return asked[-1] == word if asked else None
 
 

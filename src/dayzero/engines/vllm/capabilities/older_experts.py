@@ -2,7 +2,7 @@
 
 import ast
 
-from dayzero.audit.python_source import Module, nodes_of
+from dayzero.audit.python_source import Module, class_at_top, nodes_of
 from dayzero.core.verdict import Place
 from dayzero.engines.vllm.capabilities.moe import oracle_of, quantisation
 from dayzero.engines.vllm.capabilities.situation import Situation
@@ -38,9 +38,9 @@ def refused(made: Situation) -> tuple[str, Place] | str:
 def _class(made: Situation, name: str) -> tuple[Module, ast.ClassDef] | None:
     for one in made.subject.installed.python.holding(f"class {name}(".encode(), below="vllm.model_executor.layers"):
         module = made.machine.program.module(one)
-        for node in module.tree.body if module is not None else ():
-            if isinstance(node, ast.ClassDef) and node.name == name and module is not None:
-                return module, node
+        node = class_at_top(module, name) if module is not None else None
+        if module is not None and node is not None:
+            return module, node
     return None
 
 
